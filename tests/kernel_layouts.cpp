@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/kernels.hpp"
+#include "weft/dim.hpp"
 #include "weft/direct.hpp"
 
 using namespace weft_test;
@@ -68,6 +69,36 @@ inline constexpr auto blocked = weft::kernel<"blocked">(convolution, [](auto& s,
   s.vectorize(oi);
   s.parallel(oo);
   s.vectorize(weights.axes()[4]);
+});
+
+/// A product of each pixel's channels, in panels of 16 pixels of all lines and pictures, made where the first tile of rows reads them.
+constexpr auto of_pixels = [](auto X, auto W) {
+  return compute<"Y">(W.extent(0), X.extent(1), X.extent(2), X.extent(3), [=](auto o, auto n, auto y, auto x) {
+    return sum(X.extent(0), [=](auto c) { return X(c, n, y, x) * W(o, c); });
+  });
+};
+inline constexpr auto joined_pixels = weft::kernel<"joined_pixels">(of_pixels, [](auto& s, auto X, auto, auto Y) {
+  auto const [o, n, y, x, c] = Y.axes();
+  auto const pixels = s.fuse(n, y, x);
+  auto const [po, pi] = s.split(pixels, 16);
+  auto const [oo, oi] = s.split(o, 3);
+  auto const panels = s.transform_layout(s.cache_read(X, Y), [](auto channel, auto picture, auto row, auto column) {
+    auto const pixel = join(join(picture, row), column);
+    return dims(pixel / 16, channel, pixel % 16);
+  });
+  s.reorder(po, oo, c, oi, pi);
+  s.unroll(oi);
+  s.vectorize(pi);
+  s.parallel(po);
+  s.vectorize(panels.axes()[2]);
+  s.compute_at(panels, c);
+  s.store_at(panels, po);
+});
+/// The result so, too, which is an own tensor before it is stored.
+inline constexpr auto joined_result = weft::kernel<"joined_result">(of_pixels, [](auto& s, auto, auto, auto Y) {
+  auto const acc = s.transform_layout(s.cache_write(Y), [](auto o, auto n, auto y, auto x) { return dims(join(y, x) / 8, n, o, join(y, x) % 8); }, 3);
+  s.vectorize(acc.axes()[3]);
+  s.parallel(Y.axes()[0]);
 });
 
 constexpr auto blend = [](auto x, auto y) {
@@ -154,6 +185,34 @@ TEST_CASE("a convolution in blocks of channels has the bits of direct evaluation
     blocked(view(x, C, S, S), view(w, O, C, 3, 3), out(y, O, S - 2, S - 2));
     CHECK(y == weft::evaluate({.contract = weft::cpu().fma}, blocked, view(x, C, S, S), view(w, O, C, 3, 3)));
   }
+}
+TEST_CASE("pixels that are joined in a layout have the bits of direct evaluation, of known sizes and of open ones") {
+  for (auto [channels, outputs, count, high, wide] : {std::array{3, 8, 2, 5, 7}, {8, 3, 1, 4, 4}, {5, 7, 3, 1, 9}, {1, 1, 1, 1, 1}, {4, 9, 2, 16, 16}, {6, 4, 2, 3, 0}, {0, 4, 1, 3, 5}}) {
+    auto const C = static_cast<std::size_t>(channels), O = static_cast<std::size_t>(outputs), N = static_cast<std::size_t>(count),
+               H = static_cast<std::size_t>(high), W = static_cast<std::size_t>(wide);
+    CAPTURE(H);
+    CAPTURE(W);
+    std::vector<float> const x = numbers(C * N * H * W), w = numbers(O * C, 7);
+    auto const X = view(x, C, N, H, W);
+    auto const K = view(w, O, C);
+    auto const e = weft::evaluate({.contract = weft::cpu().fma}, joined_pixels, X, K);
+    std::vector<float> y(O * N * H * W, -1.0f);
+    joined_pixels(X, K, out(y, O, N, H, W));
+    CHECK(e == y);
+    y.assign(y.size(), -1.0f);
+    joined_result(X, K, out(y, O, N, H, W));
+    CHECK(e == y);
+    y.assign(y.size(), -1.0f);
+    joined_pixels(view(x, C, N, weft::dim<"h">(H), weft::dim<"w">(W)), K, out(y, O, N, H, W));
+    CHECK(e == y);
+  }
+}
+TEST_CASE("of joined pixels a panel alone is made for a tile, and nothing is divided") {
+  std::vector<float> const x = numbers(4 * 2 * 16 * 12), w = numbers(9 * 4);
+  std::string const ir = joined_pixels.ir(view(x, 4, 2, 16, 12), view(w, 9, 4));
+  INFO(ir);
+  CHECK(ir.find("A_copy: f32[1, 4, 16]") != std::string::npos);
+  CHECK(ir.find("A_copy[0, ") != std::string::npos);
 }
 TEST_CASE("an output in place of an input may be computed in a tile and copied") {
   for (std::size_t n : {1u, 8u, 29u}) {

@@ -29,6 +29,10 @@ constexpr auto packed = [](auto& s, auto, auto B, auto C) {
   s.unroll(ki);
   s.vectorize(panels.axes()[2]);
 };
+constexpr auto joined_panels = [](auto& s, auto, auto B, auto C) {
+  auto panels = s.transform_layout(s.cache_read(B, C), [](auto k, auto n) { return dims(join(k, n) / 32, join(k, n) % 32); });
+  s.vectorize(panels.axes()[1]);
+};
 constexpr auto in_parts = [](auto& s, auto, auto, auto C) {
   auto [i, j, k] = C.axes();
   auto [parts, v] = s.rfactor(C, k, 8);
@@ -80,6 +84,13 @@ TEST_CASE("a printed how-lambda takes the same steps: copies, layouts, tiles") {
 #include "golden/schedule/how_packed.inc"
   );
   check_how("schedule/how_packed.inc", weft::kernel<"product">(matrix_product, packed), compiled, left, right);
+}
+TEST_CASE("a printed how-lambda takes the same steps: joined dimensions of a layout") {
+  weft::tensor<float, 2> const left(7, 41), right(41, 9);
+  constexpr auto compiled = weft::kernel<"product">(matrix_product,
+#include "golden/schedule/how_joined.inc"
+  );
+  check_how("schedule/how_joined.inc", weft::kernel<"product">(matrix_product, joined_panels), compiled, left, right);
 }
 TEST_CASE("a printed how-lambda takes the same steps: reductions in parts, memory") {
   weft::tensor<float, 2> const left(7, 41), right(41, 9);

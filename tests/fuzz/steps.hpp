@@ -130,10 +130,16 @@ inline weft::step draw_layout(random_source& r, weft::schedule const& s, int sta
   one.stage = stage;
   std::int64_t points = 1;
   std::vector<std::array<std::int64_t, 3>> terms;
-  for (std::int32_t l : s.order[static_cast<std::size_t>(stage)]) {
-    std::int64_t const extent = s.at(l).extent < 1 ? 1 : s.at(l).extent;
-    std::int64_t divisor = 1;
-    auto const dim = s.at(l).root - weft::program::at(s.computation().stages, stage).first_axis;
+  auto const& loops = s.order[static_cast<std::size_t>(stage)];
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    std::int32_t const l = loops[i];
+    auto const extent_of = [&](std::int32_t of) { return s.at(of).extent < 1 ? 1 : s.at(of).extent; };
+    std::int64_t extent = extent_of(l), divisor = 1;
+    auto const first = s.at(l).root - weft::program::at(s.computation().stages, stage).first_axis;
+    int count = 1;  // dimensions that are joined
+    while (!s.at(l).reduced && i + 1 < loops.size() && !s.at(loops[i + 1]).reduced && s.at(loops[i + 1]).root == s.at(l).root + count && r.chance(20))
+      extent *= extent_of(loops[++i]), ++count;
+    std::int64_t const dim = weft::detail::joined_dims(static_cast<int>(first), count).number();
     while (!s.at(l).reduced && r.chance(divisor == 1 ? 60 : 20)) {
       std::int64_t const modulus = r.one_of({1, 2, 3, 4, 5, 8, 16});
       terms.push_back({dim, divisor, modulus});
@@ -144,7 +150,7 @@ inline weft::step draw_layout(random_source& r, weft::schedule const& s, int sta
   }
   for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[static_cast<std::size_t>(r.below(static_cast<int>(i)))]);
   for (auto const& term : terms)
-    for (std::int64_t number : term) one.numbers.push_back(r.chance(1) ? r.between(-1, 3) : number);
+    for (std::int64_t number : term) one.numbers.push_back(r.chance(1) ? r.between(-1, 12) : number);
   one.numbers.push_back(r.one_of({0, 0, 1, -3, 100}));
   if (points > 4000) one.stage = -1;
   return one;

@@ -7,8 +7,9 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 /// Collects the axes of a stage that are the digits of an index, outermost first: i * extent(j) + j is {i, j}. Places among its axes. False: the
-/// index is another one.
-constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence<std::int32_t>& places) {
+/// index is another one. `are_same`: asked of the nodes of two sizes.
+template <class Same>
+constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence<std::int32_t>& places, Same const& are_same) {
   node const& n = p.at(id);
   auto const place_of = [&](node const& x) {
     int const place = x.a - s.first_axis;
@@ -17,11 +18,12 @@ constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence
   if (place_of(n) >= 0) return places.push_back(static_cast<std::int32_t>(place_of(n))), true;
   if (n.kind != op::add || p.at(n.a).kind != op::mul || place_of(p.at(n.b)) < 0) return false;
   node const& high = p.at(n.a);
-  int const extent = program::at(p.axes, p.at(n.b).a).extent;
-  bool const same = high.b == extent || (p.at(high.b).kind == op::literal && p.at(high.b) == p.at(extent));
-  if (!same || !digits_of(p, s, high.a, places)) return false;
+  if (!are_same(high.b, program::at(p.axes, p.at(n.b).a).extent) || !digits_of(p, s, high.a, places, are_same)) return false;
   places.push_back(static_cast<std::int32_t>(place_of(p.at(n.b))));
   return true;
+}
+constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence<std::int32_t>& places) {
+  return digits_of(p, s, id, places, [&](int x, int y) { return x == y || (p.at(x).kind == op::literal && p.at(x) == p.at(y)); });
 }
 }  // namespace detail
 

@@ -7,12 +7,23 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
+/// Neighbouring dimensions that a layout takes together, as one number: those of one alone are the dimension itself.
+struct joined_dims {
+  static constexpr int most = 8;
+  int first = 0, count = 1;
+
+  constexpr explicit joined_dims(std::int64_t number) : first(static_cast<int>(number % most)), count(static_cast<int>(number / most) + 1) {}
+  constexpr joined_dims(int f, int n) : first(f), count(n) {}
+  constexpr int end() const { return first + count; }
+  constexpr std::int32_t number() const { return first + most * (count - 1); }
+};
 /// Makes bodies anew, with axes, values so far and accesses in the place of others.
 struct body_rewriter {
   program& p;
   std::int32_t from = -1, to = -1;  // accesses to tensor `from` go to `to`; where they are one, they are laid out
   sequence<std::int32_t> axes{};    // by axis: the node that stands for it; -1: as it was
-  sequence<std::int64_t> const* layout = nullptr;  // dimension, divisor and modulus of each new dimension of `from`
+  sequence<std::int64_t> const* layout = nullptr;  // dimension (joined_dims), divisor and modulus of each new dimension of `from`
+  sequence<std::int32_t> const* sizes = nullptr;   // of its old dimensions
   std::int32_t results = 1;                        // so many tensors from `from` on
   sequence<std::int32_t> selves{};                 // by number of a value so far: likewise
   sequence<std::int32_t> made{};                   // by node: its copy; -1: none yet
@@ -72,7 +83,10 @@ struct body_rewriter {
   constexpr sequence<std::int32_t> laid_out(sequence<std::int32_t> const& old) {
     sequence<std::int32_t> indices;
     for (std::size_t t = 0; t + 2 < layout->size(); t += 3) {
-      int index = old[static_cast<std::size_t>((*layout)[t])];
+      joined_dims const of((*layout)[t]);
+      int index = old[static_cast<std::size_t>(of.first)];
+      for (int d = of.first + 1; d < of.end(); ++d)
+        index = p.operation(op::add, dtype::i64, p.operation(op::mul, dtype::i64, index, (*sizes)[static_cast<std::size_t>(d)]), old[static_cast<std::size_t>(d)]);
       if ((*layout)[t + 1] != 1) index = by_number(op::floor_div, index, (*layout)[t + 1]);
       if ((*layout)[t + 2] != 0) index = by_number(op::floor_mod, index, (*layout)[t + 2]);
       indices.push_back(index);
@@ -184,7 +198,7 @@ constexpr int add_origin(program& p, int stage) {
 }
 
 /// Gives a stage other dimensions, and what reads it the indices at which elements stand then. `numbers`: dimension,
-/// divisor and modulus (0: none) of each new dimension, (index / divisor) % modulus, which have to be a bijection; then
+/// (detail::joined_dims), divisor and modulus (0: none) of each new dimension, (index / divisor) % modulus, which have to be a bijection; then
 /// what elements are that it did not have.
 constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const& numbers) {
   stage_info const old = program::at(p.stages, stage);
@@ -195,25 +209,39 @@ constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const
   s.tensor = old.tensor;
   s.first_result = old.first_result;
   s.results = old.results;
-  detail::body_rewriter to{p, old.tensor, old.tensor, {}, &numbers, old.results};
+  sequence<std::int32_t> sizes, shape;
+  for (int d = 0; d < old.spatial; ++d) sizes.push_back(program::at(p.axes, old.first_axis + d).extent);
+  detail::body_rewriter to{p, old.tensor, old.tensor, {}, &numbers, &sizes, old.results};
   to.axes.resize(p.axes.size(), -1);
-  sequence<std::int32_t> shape;
-  sequence<bool> cut(static_cast<std::size_t>(old.spatial), false);  // old dimensions whose size may be rounded up
+  // Of old dimensions, or of those joined by the first one: its index in new ones, its size, and whether that may be rounded up.
+  sequence<std::int32_t> indices(static_cast<std::size_t>(old.spatial), -1), whole = sizes;
+  sequence<bool> cut(static_cast<std::size_t>(old.spatial), false);
   for (int t = 0; t < rank; ++t) {
-    auto const dim = numbers[static_cast<std::size_t>(3 * t)], divisor = numbers[static_cast<std::size_t>(3 * t + 1)],
-               modulus = numbers[static_cast<std::size_t>(3 * t + 2)];
-    int const axis = old.first_axis + static_cast<int>(dim), size = program::at(p.axes, axis).extent;
+    detail::joined_dims const of(numbers[static_cast<std::size_t>(3 * t)]);
+    auto const divisor = numbers[static_cast<std::size_t>(3 * t + 1)], modulus = numbers[static_cast<std::size_t>(3 * t + 2)];
+    auto const first = static_cast<std::size_t>(of.first);
+    if (indices[first] < 0)
+      for (int d = of.first + 1; d < of.end(); ++d) whole[first] = binary(op::mul, whole[first], sizes[static_cast<std::size_t>(d)]);
+    int const size = whole[first];
     if (modulus != 0)
       shape.push_back(number(modulus));
     else if (divisor == 1)
       shape.push_back(size);
     else
       shape.push_back(binary(op::floor_div, binary(op::add, size, number(divisor - 1)), number(divisor)));
-    if (divisor != 1) cut[static_cast<std::size_t>(dim)] = true;
+    if (divisor != 1) cut[first] = true;
     int digit = p.axis_node(p.add_axis(shape.back(), stage, false));
     if (divisor != 1) digit = binary(op::mul, digit, number(divisor));
-    std::int32_t& index = to.axes[static_cast<std::size_t>(axis)];
-    index = index < 0 ? digit : binary(op::add, index, digit);
+    indices[first] = indices[first] < 0 ? digit : binary(op::add, indices[first], digit);
+  }
+  for (int d = 0, end = 0; d < old.spatial; d = end) {
+    end = d + 1;
+    while (end < old.spatial && indices[static_cast<std::size_t>(end)] < 0) ++end;  // joined with the one in front
+    for (int of = end, rest = indices[static_cast<std::size_t>(d)]; of-- > d;) {
+      int const size = sizes[static_cast<std::size_t>(of)];
+      to.axes[static_cast<std::size_t>(old.first_axis + of)] = of > d ? binary(op::floor_mod, rest, size) : rest;
+      if (of > d) rest = binary(op::floor_div, rest, size);
+    }
   }
   for (int i = 0; i < old.reduced; ++i) {
     int const axis = old.first_reduced + i, fresh = p.add_axis(program::at(p.axes, axis).extent, stage, true);
@@ -222,8 +250,7 @@ constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const
   int inside = -1;
   for (int d = 0; d < old.spatial; ++d) {
     if (!cut[static_cast<std::size_t>(d)]) continue;
-    int const axis = old.first_axis + d;
-    int const below = p.operation(op::lt, dtype::boolean, program::at(to.axes, axis), program::at(p.axes, axis).extent);
+    int const below = p.operation(op::lt, dtype::boolean, indices[static_cast<std::size_t>(d)], whole[static_cast<std::size_t>(d)]);
     inside = inside < 0 ? below : p.operation(op::logical_and, dtype::boolean, inside, below);
   }
   // Tensors first: accesses are made for their new rank.

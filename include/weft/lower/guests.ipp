@@ -40,7 +40,7 @@ class guest_spans final : public index_spans {
         node const& n = p_.at(load);
         for (int d = 0; d < n.c; ++d) {
           int const index = program::at(p_.operands, n.b + d);
-          span const together = of_fused_index(index), s = together.known() ? together : of(index, ranges_);
+          span const s = of(index, ranges_);
           if (first) spans.push_back(s);
           else spans[static_cast<std::size_t>(d)] = around(spans[static_cast<std::size_t>(d)], s, ranges_);
         }
@@ -70,12 +70,17 @@ class guest_spans final : public index_spans {
     }
   }
 
-  /// Of an index that numbers the axes that were fused into one loop of the host, as im2col writes it: what is left of that loop. Of each
-  /// axis for itself less is known.
-  span of_fused_index(int id) {
+  /// Of an index, or a part of one, that numbers the axes that were fused into one loop of the host, as im2col and joined dimensions of a layout write it: what
+  /// is left of that loop. Of each axis for itself less is known.
+  span together(int id) override {
     nest const& n = l_.n_;
     sequence<std::int32_t> places;
-    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places) || places.size() < 2 || !stands_at_host(reader_)) return {};
+    auto const is_size = [&](int x, int y) {
+      if (x == y) return true;
+      span const a = of(x, ranges_), b = of(y, ranges_);
+      return a.known() && b.known() && a.low == a.high && a.low == b.low && b.low == b.high;
+    };
+    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places, is_size) || places.size() < 2 || !stands_at_host(reader_)) return {};
     int const first = program::at(n.loop_of, host_.stage->first_axis + places[0]), whole = n.at(first).into;
     if (whole < 0 || n.at(whole).first != first) return {};
     int part = first;

@@ -36,6 +36,7 @@ class index_spans {
  protected:
   virtual span axis(int number) = 0;
   virtual ir::expr extent(node const& n) = 0;  // op::extent
+  virtual span together(int /*id*/) { return {}; }  // of a sum that numbers several axes; unknown: each is looked at for itself
   ir::arena& m_;
   program const& p_;
 

@@ -5,7 +5,8 @@ namespace detail {
 
 WEFT_DECL span index_spans::of(int id, range_table const& ranges) {
   if (span const* known = known_.find(id); known != nullptr) return *known;
-  span s = make(p_.at(id), ranges);
+  span s = p_.at(id).kind == op::add ? together(id) : span();
+  if (!s.known()) s = make(p_.at(id), ranges);
   // A sum that may have wrapped is no bound.
   for (ir::expr e : {s.low, s.high})
     if (e != nullptr && (infinite(ranges.of(e).low) || infinite(ranges.of(e).high))) s = {};

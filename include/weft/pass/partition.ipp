@@ -401,6 +401,7 @@ class partitioner final : public ir::rewriter {
     return all.empty() ? by_tiles(s) : ir::block(m_, all);
   }
   /// Stores in it; many where an iteration of a loop around may not be written twice, or may not be another one's first.
+  static constexpr int most_around = 384;  // of 6 x 4 vectors, two terms at a time, the first rows packing a panel and the last ones cut, there are 264
   static int stores(ir::stmt s) {
     constexpr int many = 1 << 20;
     if (s->kind == ir::stmt_kind::accumulate || s->kind == ir::stmt_kind::tile || (s->kind == ir::stmt_kind::loop && s->how != loop_kind::serial)) return many;
@@ -410,8 +411,7 @@ class partitioner final : public ir::rewriter {
   }
   /// A loop that has loops inside, by lanes that hang on its own variable alone: columns of tiles, of which the last one is cut.
   ir::stmt around_loops(ir::stmt s) {
-    constexpr int most = 256;
-    if (stores(s->children[0]) > most) return nullptr;
+    if (stores(s->children[0]) > most_around) return nullptr;
     sequence<ir::stmt> all;
     for (stretch const& p : parts_of(s, true)) {
       ir::stmt const one = loop_over(s, p);
@@ -421,8 +421,7 @@ class partitioner final : public ir::rewriter {
   }
   /// Iterations that threads share, which ask each for itself whether lanes have an edge there.
   ir::stmt shared_out(ir::stmt s) {
-    constexpr int most = 256;
-    if (stores(s->children[0]) > most) return nullptr;
+    if (stores(s->children[0]) > most_around) return nullptr;
     ir::stmt const inside = s->children[0];
     for (stretch const& p : parts_of(s, true)) {
       if (p.body == inside || 2 * (p.end - p.begin) < s->extent->value) continue;

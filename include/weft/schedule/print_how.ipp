@@ -141,15 +141,18 @@ class how_writer {
   /// `[](auto d0, auto d1) { return weft::dims(d0 / 4, d1, d0 % 4); }`, and what fills the holes.
   template <class Add>
   static void add_layout(sequence<std::int64_t> const& numbers, Add const& add) {
-    std::int64_t rank = 0;
+    int rank = 0;
     std::string indices, parameters;
     for (std::size_t t = 0; t + 2 < numbers.size(); t += 3) {
-      if (numbers[t] >= rank) rank = numbers[t] + 1;
-      indices += (t > 0 ? ", d" : "d") + std::to_string(numbers[t]);
+      joined_dims const of(numbers[t]);
+      if (of.end() > rank) rank = of.end();
+      std::string index = "d" + std::to_string(of.first);
+      for (int d = of.first + 1; d < of.end(); ++d) index = joined({"join(", index, ", d", std::to_string(d), ")"});
+      indices += (t > 0 ? ", " : "") + index;
       if (numbers[t + 1] > 1) indices += " / " + std::to_string(numbers[t + 1]);
       if (numbers[t + 2] > 0) indices += " % " + std::to_string(numbers[t + 2]);
     }
-    for (std::int64_t d = 0; d < rank; ++d) parameters += (d > 0 ? ", auto d" : "auto d") + std::to_string(d);
+    for (int d = 0; d < rank; ++d) parameters += (d > 0 ? ", auto d" : "auto d") + std::to_string(d);
     add("[](" + parameters + ") { return weft::dims(" + indices + "); }");
     if (numbers.back() != 0) add(std::to_string(numbers.back()));
   }

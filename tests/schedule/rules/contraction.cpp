@@ -476,7 +476,7 @@ TEST_CASE("what follows a product whose rows of pixels are joined reads it, wher
   INFO(loops(40));
   CHECK(has_in_order(loops(40), {"c\n", "vectorized jk", "y\n"}));
   CHECK(!has_in_order(loops(5), {"c\n", "vectorized jk", "y\n"}));
-  // Pixels from far away are asked for along a joined row, which pays for as many terms.
+  // Pixels from far away are packed in panels of joined rows, or asked for along them, which pays for as many terms.
   weft::target far = weft::host();
   far.l1_bytes = 1 << 12, far.l2_bytes = 1 << 13, far.l3_bytes = 1 << 20, far.l3_bytes_per_cycle = 8, far.threads = 1;
   for (std::int64_t const k : {150, 60}) {
@@ -485,11 +485,33 @@ TEST_CASE("what follows a product whose rows of pixels are joined reads it, wher
     weft::tensor<float, 2> const w = drawn<float>(2, 48, k);
     std::string const from_far = followed.on(far).loops(x, w, v);
     INFO(from_far);
-    CHECK(has_in_order(from_far, {"c\n", "prefetch A", "vectorized jk", "y\n"}) == (k == 150));
+    CHECK(has_in_order(from_far, {"c\n", "A_copy", "vectorized jk", "y\n"}) == (k == 150));
     weft::tensor<float, 3> y(48, 9, 9);
     followed.on(far)(x, w, v, weft::out(y));
     CHECK((weft::evaluate(followed, x, w, v) == y));
   }
+}
+TEST_CASE("pixels from far away, channels first, are packed in panels of joined lines, which the first tile of rows makes") {
+  auto const points = weft::kernel<"points">([](auto x, auto w) {
+    return compute<"y">(x.extent(0), w.extent(0), x.extent(2), x.extent(3), [=](auto n, auto o, auto i, auto j) {
+      return sum(x.extent(1), [=](auto k) { return x(n, k, i, j) * w(o, k); });
+    });
+  });
+  weft::target far = weft::host();
+  far.l1_bytes = 1 << 12, far.l2_bytes = 1 << 16, far.l3_bytes = 1 << 20, far.l3_bytes_per_cycle = 8;
+  for (std::int32_t const threads : {1, 2})
+    for (auto [count, channels, outputs, high, wide] : {std::array<std::int64_t, 5>{1, 150, 48, 9, 9}, {1, 90, 49, 12, 16}, {3, 61, 52, 11, 13}, {2, 100, 50, 1, 50}}) {
+      far.threads = threads;
+      weft::tensor<float, 4> const x = drawn<float>(1, count, channels, high, wide);
+      weft::tensor<float, 2> const w = drawn<float>(2, outputs, channels);
+      std::string const loops = points.on(far).loops(x, w);
+      INFO(loops);
+      bool const joined = has_in_order(loops, {"prefetch A for", "A_copy stored at", "vectorized", "vectorized kl", "A_copy[i, (k * A.extent(3) + l) / "});
+      CHECK(joined == (high > 1));
+      weft::tensor<float, 4> y(count, outputs, high, wide);
+      points.on(far)(x, w, weft::out(y));
+      CHECK((weft::evaluate({.contract = true}, points, x, w) == y));
+    }
 }
 TEST_CASE("tiles of near rows are as long as what is left of sixteen") {
   using weft::detail::tile_of_near_rows;

@@ -92,6 +92,9 @@ TEST_CASE("transform_layout: what holds each element once, and what does not") {
       LAYOUT(true, j % 1, k, j),
       LAYOUT(true, j / 4, k, j % 4 / 4, j % 4),
       LAYOUT(false, j),                          // no k
+      LAYOUT(true, join(k, j) / 16, join(k, j) % 16),
+      LAYOUT(false, join(k, j), j),
+      LAYOUT(false, join(j, k)),                 // another order
       LAYOUT(false, j, k, k),                    // twice
       LAYOUT(false, j / 16, k, j % 8),           // a gap
       LAYOUT(false, j / 8, k, j % 16),           // an overlap
@@ -116,6 +119,57 @@ TEST_CASE("transform_layout: what holds each element once, and what does not") {
       CHECK(taken.reason ==
             diagnosis::a_layout_must_hold_each_element_once__cut_each_dimension_into_quotients_and_remainders);
     CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{20})) == t.s.steps);
+  }
+}
+TEST_CASE("transform_layout: dimensions that are joined are one index, in rows of both") {
+  scheduled t;
+  auto const copy = t.s.cache_read(B, t.C);
+  auto const packed = t.s.transform_layout(copy, [](auto k, auto j) { return dims(join(k, j) / 16, join(k, j) % 16); });
+  t.s.vectorize(packed.all[1]);
+  CHECK(t.s.state == verdict::legal);
+  CHECK(weft::print_loops(t.s) == R"(C
+  for i in 0..20
+    for j in 0..20
+      for k in 0..20
+        C[i, j] += A[i, k] * B_copy[(k * B.extent(1) + j) / 16, (k * B.extent(1) + j) % 16]
+B_copy
+  for i in 0..25
+    vectorized j in 0..16
+      B_copy[i, j] = select(i * 16 + j < B.extent(0) * B.extent(1), B[(i * 16 + j) / B.extent(1), (i * 16 + j) % B.extent(1)], 0)
+)");
+  CHECK(weft::print_trace(t.s) == R"(C: cache_read(B)
+B_copy: transform_layout(8, 16, 0, 8, 1, 16, 0)
+B_copy: vectorize(j)
+)");
+  CHECK(weft::parse_trace(weft::print_trace(t.s), weft::schedule(t.p, all_extents{20})) == t.s.steps);
+  CHECK(rewritten(t.p, t.s.steps).nodes == t.s.computation().nodes);
+}
+TEST_CASE("transform_layout: whole neighbours are joined, in their order, and each once") {
+  using index = weft::layout_index;
+  index const a{0}, b{1}, c{2};
+  CHECK(join(a, b).dim == weft::detail::joined_dims(0, 2).number());
+  CHECK(join(join(a, b), c).dim == weft::detail::joined_dims(0, 3).number());
+  CHECK((join(b, c) / 4 % 8).divisor == 4);
+  for (index const none : {join(b, a), join(a, c), join(a, a), join(a / 2, b), join(a, b % 2), join(a, join(b, c)), join(a / 0, b)}) CHECK(none.dim == -1);
+  struct {
+    bool fits;
+    weft::sequence<std::int64_t> numbers;
+  } const cases[] = {
+      {true, {8, 1, 0, 0}},                       // both as one
+      {true, {8, 6, 0, 8, 2, 3, 8, 1, 2, 0}},
+      {false, {8, 16, 0, 0}},                     // no remainder
+      {false, {8, 1, 0, 1, 1, 0, 0}},             // the second one twice
+      {false, {0, 1, 0, 8, 1, 0, 0}},
+      {false, {16, 1, 0, 0}},                     // of three, where there are two
+      {false, {9, 1, 0, 0, 1, 0, 0}},             // beyond the last one
+      {false, {std::int64_t(1) << 40, 1, 0, 0}},
+  };
+  for (auto const& one : cases) {
+    scheduled t;
+    weft::step s{weft::verb::transform_layout};
+    s.stage = t.s.cache_read(B, t.C).stage;
+    for (std::int64_t n : one.numbers) s.numbers.push_back(n);
+    CHECK(t.s.take(s) == one.fits);
   }
 }
 TEST_CASE("transform_layout: a stage with a reduction keeps its reduced axes, behind the new ones") {

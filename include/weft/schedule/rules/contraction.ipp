@@ -17,6 +17,8 @@ WEFT_DECL register_tile_size best_tile(std::int64_t rows, std::int64_t columns, 
         return y == 0 ? 0 : more(more(y * x / costs.at_once, 4), more((x + y) / 2, vector * x)) + costs.row * y + 0.25;  // a quarter for the loop itself
       };
       std::int64_t const down = rows / r, across = ceil_div(all, v), last_rows = rows % r;
+      // Of five vectors two terms at a time would take more registers than there are: where rows are left over, 64 by 512 terms ran at 155 with 5 x 5, at 180 with 8 x 3.
+      if (v > 4 && last_rows != 0) continue;
       double const cycles = static_cast<double>(across) * (static_cast<double>(down) * step(r, v) + step(last_rows, v));
       // Somewhat larger is no better where it leaves a remainder of rows: 35 = 5 x 7 ran at 1.06 of 4 x 8 + 3.
       bool const uneven = rows % best.rows == 0 && last_rows != 0 && 5 * r * v <= 6 * best.rows * best.vectors;
@@ -160,7 +162,7 @@ WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
         window = window || (moves(k) && v.extent(stage, k) != 1);
     }
   });
-  return !window && inner % v.lanes(stage) != 0 ? a : -1;
+  return !window && (has_far_memory() || inner % v.lanes(stage) != 0) ? a : -1;
 }
 
 /// Whether what a tile reads for its rows lies on a few lines, as the pixels of a picture whose channels are first, and its rows lie side by
@@ -305,8 +307,9 @@ WEFT_DECL bool rule_plan::has_scattered_rows(int stage, tile_axes const& t) cons
   return false;
 }
 /// The best one, or that of a search: then rows first, and vectors that fit beside them. `joined`: the columns, where they are
-/// fused with an axis outside of them.
-WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs, bool streamed) {
+/// fused with an axis outside of them; `in_panels`: and copied.
+WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined, bool in_slabs, bool streamed,
+                                                 bool in_panels) {
   rule_view const v = view();
   auto const piece = [&](int axis) { return axis < 0 ? 0 : v.piece(stage, axis); };
   auto const extent = [&](int axis) {
@@ -317,7 +320,7 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
   std::int64_t const registers = s_.limits.vector_registers / ceil_div(lanes, v.lanes(stage));
   std::int64_t const down = extent(t.rows), across = ceil_div(columns, lanes);
   double terms = v.iterations(stage) / (v.iterations(stage, false) + 1e-9);
-  if (joined >= 0 && has_far_memory() && has_scattered_rows(stage, t) && terms > terms_near) terms = terms_near;
+  if (joined >= 0 && !in_panels && has_far_memory() && has_scattered_rows(stage, t) && terms > terms_near) terms = terms_near;
   register_tile_size tile = in_slabs                 ? tile_of_slabs(down, registers)
                             : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers, has_far_memory() ? 2 : 1, window_written_out(stage, t))
                                                     : best_tile(down, columns, lanes, registers, costs_of_tile(stage, t, terms, streamed));
@@ -366,14 +369,17 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   p.by = group > 0 ? nullptr : instruction_for(stage, t, panels);
   p.in_slabs = alone && first == nullptr && p.by == nullptr && group == 0 && is_worth_slabs(stage, t);
   sequence<std::int32_t> packed;
+  // Rows that are joined are packed as such, where panels come from far away; elsewhere those of each row, or none.
+  int joined = p.by == nullptr && t.packed.empty() ? axis_joined(stage, t) : -1;
+  bool const far = joined >= 0 && first == nullptr && has_far_memory();
   if (p.by != nullptr) packed.push_back(panels);
-  else packed = worth_packing(stage, t, true);
-  int const joined = packed.empty() ? axis_joined(stage, t) : -1;
+  else packed = worth_packing(stage, t, true, far ? joined : -1);
+  if (!packed.empty() && !far) joined = -1;
   if (joined >= 0) p.joined = joined, p.row = fuse({before.loop(stage, joined), before.loop(stage, t.columns)});
   bool const large = !packed.empty() && in_.l2_bytes > 0 && before.bytes_of(packed[0]) > static_cast<double>(in_.l2_bytes);
   bool const streamed = p.by == nullptr && large && is_constant(packed[0]) && serves_few_tiles(stage, t, s_.limits.vector_registers / 4);
   if (first == nullptr && p.by != nullptr && p.by->is_tile()) p.tile = tile_of_unit(stage, t, *p.by, lanes);
-  else if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs, streamed);
+  else if (first == nullptr) p.tile = tile_for(stage, t, lanes, p.row < 0 ? -1 : trips(p.row), p.in_slabs, streamed, !packed.empty());
   else p.tile = first->tile;
   p.width = first != nullptr ? first->width : p.tile.vectors * lanes;
   int const lines = first == nullptr && p.by == nullptr && packed.size() == 1 ? channels_of_lines(stage, t) : -1;
@@ -392,7 +398,7 @@ WEFT_DECL rule_plan::product_plan rule_plan::product_of(int stage, tile_axes con
   auto const copied = [&](std::int32_t tensor, int axis, std::int64_t step, std::int64_t terms_together) {
     bool const by_elements = terms_together > 1 && lanes_to_weave(stage, tensor, axis, step) == 1;
     note_copy(tensor, is_constant(tensor), by_elements, axis == t.columns,
-              [&] { return pack(stage, tensor, axis, step, terms_together, axis == t.columns ? channels : -1); });
+              [&] { return pack(stage, tensor, axis, step, terms_together, axis == t.columns ? channels : -1, axis == t.columns ? p.joined : -1); });
   };
   sequence<std::int32_t> by_rows;
   if (p.by == nullptr) by_rows = rows_worth_packing(stage, t, p.tile.rows, p.in_slabs);

@@ -20,11 +20,12 @@ WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
   });
   return fine ? found : -1;
 }
-WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column) const {
+/// `joined`: an axis that is one row with the columns (axis_joined), and one in the panels; -1: none.
+WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column, int joined) const {
   int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
   step one{verb::cache_read};
   one.stage = stage, one.tensor = tensor;
-  return d >= 0 && rank < 8 && may(one);
+  return d >= 0 && (joined < 0 || (d > 0 && dimension_of(stage, tensor, joined) == d - 1)) && rank < 8 && may(one);
 }
 /// Whether a matrix unit does all of it in whole tiles of sums that begin with zero, whose rows are the same distance apart in all memory. Of the two types of the
 /// unit the first is that of what is read for the rows.
@@ -84,19 +85,20 @@ WEFT_DECL std::int64_t rule_plan::lanes_to_weave(int stage, int tensor, int colu
 }
 /// Lets `stage` read a copy of `tensor` in panels: `width` elements of the axis `column` side by side, all that a panel has
 /// behind one another. With `terms`, so many of the last reduced axis stand together, for an instruction; with `innermost`, that reduced axis runs fastest
-/// from row to row of a panel.
-WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms, int innermost) {
+/// from row to row of a panel; with `joined`, as of can_pack.
+WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms, int innermost, int joined) {
   int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
-  int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
+  int const d = dimension_of(stage, tensor, column), dimensions = program::at(s_.computation().tensors, tensor).rank;
+  int const beside = joined < 0 ? -1 : dimension_of(stage, tensor, joined), rank = beside < 0 ? dimensions : dimensions - 1;  // of which panels are made
   rule_view const before = view();
   sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
   each_load(before.p(), stage, [&](node const& x) {
     if (x.a != tensor || !(outside.empty() && within.empty())) return;
-    for (int k = 0; k < rank; ++k) {
+    for (int k = 0; k < dimensions; ++k) {
       bool spatial = false;
       for (int a = 0; a < before.stage(stage).spatial; ++a)
         spatial = spatial || before.coefficient(program::at(before.p().operands, x.b + k), before.stage(stage).first_axis + a) != 0;
-      if (k != d) (spatial ? outside : within).push_back(k);
+      if (k != d && k != beside) (spatial ? outside : within).push_back(k);
     }
   });
   int const fastest = innermost < 0 ? -1 : dimension_of(stage, tensor, innermost);
@@ -111,10 +113,11 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
   auto const dimension = [&](std::int64_t dim, std::int64_t divisor, std::int64_t modulus) {
     for (std::int64_t number : {dim, divisor, modulus}) layout.numbers.push_back(number);
   };
+  std::int64_t const column_of = beside < 0 ? d : joined_dims(beside, 2).number();
   for (std::int32_t k : outside) dimension(k, 1, 0);
-  dimension(d, width, 0);
+  dimension(column_of, width, 0);
   for (std::int32_t k : within) dimension(k, k == together ? terms : 1, 0);
-  dimension(d, 1, width);
+  dimension(column_of, 1, width);
   if (together >= 0) dimension(together, 1, terms);
   layout.numbers.push_back(0);
   take(layout);
@@ -162,8 +165,8 @@ WEFT_DECL bool rule_plan::is_constant(int tensor) const {
 }
 /// What is read in vectors that lie far apart is packed where each of them is used often enough to pay for it. Where the next panel is
 /// asked for while one is worked on (`ahead`), it takes more rows, unless panels are so few that much is in the first; so it does where
-/// all stays in the second cache.
-WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t, bool ahead) {
+/// all stays in the second cache. `joined`: as of can_pack.
+WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes const& t, bool ahead, int joined) {
   sequence<std::int32_t> found = t.packed, asked = t.packed;
   if (t.rows < 0 || how_ == boldness::loops) return found;
   rule_view const v = view();
@@ -173,12 +176,13 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
     double rows = 1;  // that it is read for: all pixels of a convolution
     for (int a = 0; a < v.stage(stage).spatial; ++a)
       if (one.step(a) == 0) rows *= static_cast<double>(v.extent(stage, a) < 0 ? 0 : v.extent(stage, a));
-    if (v.extent(stage, t.columns) >= 0 && v.extent(stage, t.columns) <= v.lanes(stage)) continue;  // it is one panel
+    std::int64_t const row = v.extent(stage, t.columns) * (joined < 0 ? 1 : v.extent(stage, joined));
+    if (row >= 0 && row <= v.lanes(stage)) continue;  // it is one panel
     double bytes = v.bytes_of(one.tensor);  // of one product of a batch
     for (int a = 0; a < v.stage(stage).spatial; ++a)
-      if (a != t.columns && a != t.rows && one.step(a) != 0 && v.extent(stage, a) > 0) bytes /= static_cast<double>(v.extent(stage, a));
+      if (a != t.columns && a != t.rows && a != joined && one.step(a) != 0 && v.extent(stage, a) > 0) bytes /= static_cast<double>(v.extent(stage, a));
     bool const large = bytes >= 2 * static_cast<double>(in_.l1_bytes);
-    bool const few = v.extent(stage, t.columns) < 32 * v.lanes(stage) && bytes > static_cast<double>(in_.l2_bytes);
+    bool const few = row < 32 * v.lanes(stage) && bytes > static_cast<double>(in_.l2_bytes);
     // Far away, a panel whose rows lie apart comes with each tile again, and slowly: they meet in a few sets of the second cache. Of a batch, each product's does.
     // Rows that begin inside of lines take two of them for a vector.
     double const far = static_cast<double>(has_far_memory() ? in_.l2_bytes : 0);
@@ -188,7 +192,7 @@ WEFT_DECL sequence<std::int32_t> rule_plan::worth_packing(int stage, tile_axes c
     bool const often = rows >= (is_constant(one.tensor) ? 2 : reads * in_.copy_reads);
     bool known = false;
     for (std::int32_t tensor : asked) known = known || tensor == one.tensor;
-    if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns)) continue;
+    if (known || !(in_.searched || (large && often)) || !can_pack(stage, one.tensor, t.columns, joined)) continue;
     asked.push_back(one.tensor);
     if (choose(stage, pack_name(v.p(), one.tensor).view(), large && often)) found.push_back(one.tensor);
   }
@@ -316,7 +320,7 @@ WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& c
 /// Of products of two matrices, of each of a batch its own, whose terms all fit into a panel. (Cascade Lake, beside panels in front of the tiles: 1.0 to 1.04, beside slabs for
 /// 1536^3 and 2048^3 1.12 and 1.08.)
 WEFT_DECL bool rule_plan::packs_at_first(product_plan const& p) const {
-  if (!has_far_memory() || p.by != nullptr || p.own || p.row >= 0 || p.t.rows < 0) return false;
+  if (!has_far_memory() || p.by != nullptr || p.own || p.t.rows < 0) return false;
   if (p.copies.empty() || p.copies.size() > 2 || (p.in_slabs && p.copies.size() != 2)) return false;
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
@@ -329,7 +333,8 @@ WEFT_DECL bool rule_plan::packs_at_first(product_plan const& p) const {
   for (access const& one : v.loads(copy.stage)) by_rows = by_rows && one.step(last) == 1;
   if (!by_rows) return false;
   std::int64_t const k = v.extent(p.stage, of.spatial), rows = v.extent(p.stage, p.t.rows);
-  return rows >= 2 * p.tile.rows && v.extent(p.stage, p.t.columns) > p.width && (p.in_slabs || terms_at_a_time(p, k, true) == k);
+  std::int64_t const across = p.row >= 0 ? trips(p.row) : v.extent(p.stage, p.t.columns);
+  return rows >= 2 * p.tile.rows && across > p.width && (p.in_slabs || terms_at_a_time(p, k, true) == k);
 }
 /// In the loop `terms`, `together` of them at a time, for all iterations of `panels`.
 WEFT_DECL bool rule_plan::pack_at_first(product_plan const& p, int panels, int terms, std::int64_t together) {

@@ -287,7 +287,8 @@ class rule_plan {
   bool has_turned_rows(int stage, int column) const;
   bool is_window(int stage, access const& one, int column) const;
   tile_axes axes_of_tile(int stage) const;
-  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false, bool streamed = false);
+  register_tile_size tile_for(int stage, tile_axes const& t, std::int64_t lanes, std::int64_t joined = -1, bool in_slabs = false, bool streamed = false,
+                              bool in_panels = false);
   bool has_scattered_rows(int stage, tile_axes const& t) const;
   tile_costs costs_of_tile(int stage, tile_axes const& t, double terms, bool streamed) const;
   register_tile_size tile_of_slabs(std::int64_t rows, std::int64_t registers) const;
@@ -371,14 +372,14 @@ class rule_plan {
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
   std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth);
   int dimension_of(int stage, int tensor, int column) const;
-  bool can_pack(int stage, int tensor, int column) const;
+  bool can_pack(int stage, int tensor, int column, int joined = -1) const;
   bool is_constant(int tensor) const;
-  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t, bool ahead = false);
+  sequence<std::int32_t> worth_packing(int stage, tile_axes const& t, bool ahead = false, int joined = -1);
   int axis_joined(int stage, tile_axes const& t) const;
   sequence<std::int32_t> reduced_loops(int stage) const;
   intrinsic const* instruction_for(int stage, tile_axes const& t, int& panels) const;
   std::int64_t lanes_to_weave(int stage, int tensor, int column, std::int64_t width) const;
-  int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1, int innermost = -1);
+  int pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms = 1, int innermost = -1, int joined = -1);
   sequence<std::int32_t> rows_worth_packing(int stage, tile_axes const& t, std::int64_t rows, bool in_slabs);
   void place_copies(int stage, sequence<packed_copy> const& copies, sequence<std::int32_t> const& around, outer_loops const& outside,
                     bool in_slabs = false);

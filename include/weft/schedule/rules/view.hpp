@@ -84,6 +84,7 @@ class rule_view {
   bool keeps(int axis, node const& n) const;
   int inside_of_border(node const& n) const;
   bool is_one_number(int id, int depth = 4) const;
+  int joined_index(int operand, std::int64_t step, std::int64_t next) const;
   void add_loads(int s, sequence<access>& all, int depth) const;
   std::int64_t size(int tensor, int dim) const;
 

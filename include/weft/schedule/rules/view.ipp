@@ -160,6 +160,14 @@ WEFT_DECL sequence<access> const& rule_view::loads(int s) const {
   if (!of.known) add_loads(s, of.all, 0), of.known = true;
   return of.all;
 }
+/// Of two neighbouring dimensions, of which the first has the quotient of an index and the second its remainder, as those of joined ones in a layout: that
+/// index, if they lie in memory as one. -1: they do not.
+WEFT_DECL int rule_view::joined_index(int operand, std::int64_t step, std::int64_t next) const {
+  node const &high = p_.at(program::at(p_.operands, operand)), &low = p_.at(program::at(p_.operands, operand + 1));
+  if (high.kind != op::floor_div || low.kind != op::floor_mod || high.a != low.a || step == no_step || next == no_step) return -1;
+  std::int64_t const by = value(low.b);
+  return by > 0 && value(high.b) == by && step == by * next ? high.a : -1;
+}
 WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) const {
   stage_info const& of = stage(s);
   each_load(p_, s, [&](node const& x) {
@@ -171,7 +179,9 @@ WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) con
       for (int a = 0; a < of.axes(); ++a) {
         std::int64_t sum = 0;
         for (int d = 0; d < x.c; ++d) {
-          std::int64_t const by = moves(a, d), step = inner.step(d);
+          std::int64_t by = moves(a, d), step = inner.step(d);
+          if (int const both = d + 1 < x.c && by == no_step ? joined_index(x.b + d, step, inner.step(d + 1)) : -1; both >= 0)
+            by = coefficient(both, of.first_axis + a), step = inner.step(++d);
           if (by != 0 && step != 0) sum = by == no_step || step == no_step || sum == no_step ? no_step : sum + by * step;
         }
         made.steps.push_back(sum);

@@ -13,7 +13,7 @@ namespace weft::inline WEFT_ABI {
 
 /// A dimension of a layout, made of an index by / and %: (index / divisor) % modulus; modulus 0: without a remainder.
 struct layout_index {
-  std::int32_t dim = 0;
+  std::int32_t dim = 0;  // or dimensions that are joined (detail::joined_dims)
   std::int64_t divisor = 1, modulus = 0;
 
   friend constexpr layout_index operator/(layout_index i, std::int64_t by) {
@@ -22,6 +22,14 @@ struct layout_index {
   }
   friend constexpr layout_index operator%(layout_index i, std::int64_t by) {
     return by < 1 || (i.modulus != 0 && i.modulus % by != 0) ? none() : layout_index{i.dim, i.divisor, by};
+  }
+  /// The place of two neighbouring dimensions in rows of both: `join(y, x)` is y * (size of x) + x. The first may be joined itself.
+  ///
+  ///     auto packed = s.transform_layout(copy, [](auto c, auto y, auto x) { return weft::dims(join(y, x) / 16, c, join(y, x) % 16); });
+  friend constexpr layout_index join(layout_index a, layout_index b) {
+    bool const whole = a.dim >= 0 && b.dim >= 0 && a.divisor == 1 && a.modulus == 0 && b.divisor == 1 && b.modulus == 0;
+    detail::joined_dims const first(a.dim), last(b.dim);
+    return whole && last.count == 1 && last.first == first.end() ? layout_index{detail::joined_dims(first.first, first.count + 1).number()} : none();
   }
 
  private:
@@ -35,7 +43,7 @@ constexpr std::array<layout_index, sizeof...(Index)> dims(Index... indices) {
   return {indices...};
 }
 
-// step::numbers: dimension, divisor and modulus of each new dimension; then what the elements beyond the old ones hold.
+// step::numbers: dimension (detail::joined_dims), divisor and modulus of each new dimension; then what the elements beyond the old ones hold.
 struct transform_layout_rule {
   static constexpr ruling check(nest const& n, step const& s) {
     if (s.stage < 0 || s.stage >= static_cast<int>(n.order.size()))
@@ -74,13 +82,19 @@ struct transform_layout_rule {
       }
       return -1;
     };
-    for (int dim = 0; dim < rank; ++dim)
+    for (int dim = 0; dim < rank;) {
+      std::int64_t number = dim;
+      for (std::size_t t = 0; t < count; ++t)  // two that begin there differ: one of them is left over
+        if (numbers[3 * t] >= 0 && detail::joined_dims(numbers[3 * t]).first == dim) number = numbers[3 * t];
       for (std::int64_t divisor = 1, modulus; true; divisor *= modulus) {
-        modulus = digit(dim, divisor, [](std::int64_t m) { return m == 1; });
-        if (modulus < 0) modulus = digit(dim, divisor, [](std::int64_t m) { return m > 1; });
-        if (modulus < 0 && digit(dim, divisor, [](std::int64_t m) { return m == 0; }) == 0) break;
+        modulus = digit(number, divisor, [](std::int64_t m) { return m == 1; });
+        if (modulus < 0) modulus = digit(number, divisor, [](std::int64_t m) { return m > 1; });
+        if (modulus < 0 && digit(number, divisor, [](std::int64_t m) { return m == 0; }) == 0) break;
         if (modulus < 0 || modulus > (std::int64_t(1) << 31) / divisor) return false;
       }
+      dim = detail::joined_dims(number).end();
+      if (dim > rank) return false;
+    }
     for (bool u : used)
       if (!u) return false;
     return true;
