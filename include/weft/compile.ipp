@@ -195,7 +195,7 @@ inline std::string sentence_of(compile_request const& r, cache::relative const& 
                  "; not for ", sizes ? std::string("these") : sizes_text(*r.layout, wanted.extents)});
 }
 /// The schedule with the knob values that were kept for this task, if it still is legal and takes the steps that were measured; else with those of
-/// the nearest of three tasks for which that is legal here. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
+/// the nearest of three tasks for which that is legal here. `reason`: why; where what was kept is not taken that is put behind what it has. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
 /// is what it is to be told: then what the nearest task leads to must have the form that was measured, as nothing else says that it is alike.
 inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, rule_input* told, schedule& into,
                      std::string* reason) {
@@ -206,36 +206,45 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
   std::string const beginning = cache::beginning_of_keys(r.name, *r.what, *r.machine);
   // Of a how-lambda's knobs what was found elsewhere is not believed then.
   bool const in_its_own_order = told == nullptr && is_bitwise(r);
-  std::string task;
+  std::string task, not_taken;
+  auto const nothing = [&] {
+    if (reason != nullptr) *reason += not_taken;
+    return false;
+  };
   cache::tuned best;
   if (find_kept(kept, r, first, beginning, task, best)) {
     if (told != nullptr) told->plan = best.plan;
     into = schedule_with(r, expanded, best.choices);
     bool const imported = best.trials == 0;
-    bool const has_the_bits = !in_its_own_order || why_not_bitwise(into).empty();
-    if (is_usable(r, into) && has_the_bits && hash(into.steps) == best.steps && (!imported || (!in_its_own_order && becomes_loops(kept, r, beginning, into)))) {
+    char const* const unfit = !is_usable(r, into)                                       ? "it is not legal here"
+                              : in_its_own_order && (imported || !why_not_bitwise(into).empty()) ? "sums keep their order here"
+                              : hash(into.steps) != best.steps                          ? "it has other steps here"
+                              : imported && !becomes_loops(kept, r, beginning, into)    ? "it does not become code here"
+                                                                                        : nullptr;
+    if (unfit == nullptr) {
       if (reason != nullptr)
         *reason = imported ? std::string("imported for these arguments, and not measured here")
                            : joined({"tuned for these arguments on this machine, in ", std::to_string(best.trials), " trials"});
       return true;
     }
+    not_taken = joined({"; what was ", imported ? "imported" : "kept", " for these arguments is not taken: ", unfit});
   }
-  if (in_its_own_order) return false;
+  if (in_its_own_order) return nothing();
   cache::relative const wanted = cache::described(task, *r.layout, *r.machine, asked_threads(r));
   // What the nearest leads to may be of another form here. Each further look is a run of the rule.
   std::string const family = family_of(r, first, beginning);
   std::uint64_t tried[3];
   for (std::uint32_t tries = 0; tries < 3; ++tries) {
     cache::relative near;
-    if (!cache::find_relative(kept, family, wanted, near, {tried, tries})) return false;
+    if (!cache::find_relative(kept, family, wanted, near, {tried, tries})) return nothing();
     tried[tries] = near.task;
     if (told != nullptr) told->plan = near.plan;
     into = schedule_like(r, expanded, near);
     if (!is_usable(r, into) || (told != nullptr && cache::form_of(into.steps) != near.form) || !becomes_loops(kept, r, beginning, into)) continue;
-    if (reason != nullptr) *reason = sentence_of(r, near, wanted);
+    if (reason != nullptr) *reason = sentence_of(r, near, wanted) + not_taken;
     return true;
   }
-  return false;
+  return nothing();
 }
 /// What a rule is told of the machine and of the arguments of a call.
 inline rule_input rule_input_of(compile_request const& r) {
@@ -402,18 +411,34 @@ inline void write_schedule(compile_request const& r, schedule& s) {
   else if (r.by_rule) static_cast<void>(write_by_rule(r, s, r.told != nullptr ? *r.told : rule_input_of(r)));
   else if (r.gpu != nullptr) static_cast<void>(r.gpu->by_rule(s, nullptr));
 }
+/// Of a how-lambda that throws for other than the first values of its knobs these are illegal, as where a step is refused; what it throws for the first ones is the caller's.
+inline void write_schedule_with(compile_request const& r, schedule& s) {
+#if WEFT_HAS_EXCEPTIONS
+  try {
+#endif
+    write_schedule(r, s);
+#if WEFT_HAS_EXCEPTIONS
+  } catch (...) {
+    bool first = true;
+    for (knob_info const& k : s.knobs) first = first && k.chosen == 0;
+    if (r.how == nullptr || first) throw;
+    s.fault = diagnosis::none;
+    s.refuse(diagnosis::the_how_lambda_threw_for_these_values_of_its_knobs);
+  }
+#endif
+}
 }  // namespace detail
 WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded,
                                          sequence<std::int32_t> const& choices) {
   schedule s = plain_nest(r, expanded);
   s.choices = choices;
-  write_schedule(r, s);
+  write_schedule_with(r, s);
   return s;
 }
 WEFT_DECL schedule detail::schedule_with(compile_request const& r, program const& expanded, knob_chooser chooser, void const* wanted) {
   schedule s = plain_nest(r, expanded);
   s.chooser = chooser, s.wanted = wanted;
-  write_schedule(r, s);
+  write_schedule_with(r, s);
   s.chooser = nullptr, s.wanted = nullptr;
   for (knob_info const& k : s.knobs) s.choices.push_back(k.chosen);
   return s;
@@ -459,8 +484,9 @@ WEFT_DECL schedule detail::finished(compile_request const& r, schedule& s) {
 WEFT_DECL schedule make_schedule(compile_request const& r, std::string* reason) {
   detail::name_unknown_dumps();
   program const expanded = detail::expanded_program(r);
+  if (reason != nullptr) reason->clear();
   auto const say = [&](char const* text) {
-    if (reason != nullptr) *reason = text;
+    if (reason != nullptr) *reason = text + *reason;
   };
   if (r.by_rule && r.how == nullptr) {
     say("by rule: the kernel has no how-lambda");

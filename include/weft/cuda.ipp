@@ -94,8 +94,10 @@ inline std::uint8_t write_gpu_rule(schedule& s, rule_input const* in) {
 /// What was tuned for these arguments on this GPU, then what is near; else by rule, or with the first values of the knobs that are
 /// legal.
 inline schedule make_gpu_schedule(compile_request const& r, program const& expanded, std::string* reason = nullptr) {
+  if (reason != nullptr) reason->clear();
+  std::string not_taken;  // what is_tuned said of what was kept
   auto const say = [&](char const* text) {
-    if (reason != nullptr) *reason = text;
+    if (reason != nullptr) *reason = text + not_taken;
   };
   schedule s;
   bool const by_rule = r.by_rule && r.how == nullptr;
@@ -112,6 +114,7 @@ inline schedule make_gpu_schedule(compile_request const& r, program const& expan
       if (r.reasons != nullptr) r.reasons->clear();
       return tuned;
     }
+    if (tries == 0 && reason != nullptr) not_taken = *reason;
     say(by_rule ? "by rule: the kernel has no how-lambda for GPUs" : r.how == nullptr ? "a thread for each element" : s.knobs.empty()
         ? "as the how-lambda says: it has no knobs" : tries == 0 ? "not tuned: each knob has its first value"
                                                                  : "not tuned: the knobs have the first values that are legal here");

@@ -45,6 +45,29 @@ inline constexpr auto product_of_many = weft::kernel<"product_of_many">(
       else s.reorder(io, jo, ko, ki, ii, ji);
       s.unroll(ii), s.vectorize(ji);
     });
+/// Its second knob is not met where the first one has this value.
+template <int Value>
+inline constexpr auto throws_at = weft::kernel<"throws">(
+    weft_test::product_of,
+    [](auto& s, auto, auto, auto C) {
+      auto [i, j, k] = C.axes();
+      std::int64_t const rows = s.knob("mr", {1, 2, 4, 8});
+      if (!std::is_constant_evaluated() && rows == Value) throw 7;  // else the compiler says it
+      auto [io, ii] = s.split(i, rows);
+      auto [jo, ji] = s.split(j, s.knob("nr", {8, 16}));
+      s.reorder(io, jo, k, ii, ji), s.unroll(ii), s.vectorize(ji);
+    });
+long looks_of_many = 0;
+inline constexpr auto of_many_values = weft::kernel<"of_many_values">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
+    [](auto& s, auto, auto y) {
+      if (!std::is_constant_evaluated()) ++looks_of_many;
+      weft::sequence<std::int64_t> values;
+      for (std::int64_t v = 1; v <= 1000; ++v) values.push_back(8 * v);
+      auto [i] = y.axes();
+      auto [io, ii] = s.split(i, s.knob("block", values));
+      if (s.knob("other", values) % 16 == 0) s.vectorize(s.split(ii, 8)[1]);
+    });
 /// Its result is where its input was.
 inline constexpr auto grown = weft::kernel<"grown">(
     [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
@@ -244,6 +267,49 @@ TEST_CASE("a space for which there is no time at the beginning is counted while 
   CHECK(r.space.exact);
   CHECK(r.space.points == all.points);
   CHECK(r.space.legal == all.legal);
+}
+TEST_CASE("what a how-lambda throws for some values leaves these out, for its first ones it is the caller's") {
+  private_cache const here;
+  matrices m(48);
+  auto const A = view(m.a, 48, 48), B = view(m.b, 48, 48);
+  tuning::space_size const all = search_space(throws_at<4>, A, B);
+  CHECK(tuning::text(all) == "7 points, 6 legal");  // of what throws no further knob was met
+  tune_result const r = tune(throws_at<4>, quick(40), A, B);
+  CHECK(r.trials.size() == 6);
+  CHECK(r.space.legal == 6);
+  for (tune_trial const& t : r.trials) CHECK(t.choices[0] != 2);
+  CHECK_THROWS_AS(tune(throws_at<1>, quick(4), A, B), int);
+  CHECK_THROWS_AS(search_space(throws_at<1>, A, B), int);
+}
+TEST_CASE("of knobs with a thousand values each look is cheap") {
+  private_cache const here;
+  std::vector<float> const x(100000, 1.5f);
+  std::vector<float> y(100000);
+  tune_result const r = tune(of_many_values, quick(12), view(x), out(y));
+  std::printf("two knobs of 1,000 values: %zu trials in %.2f s, of which the search %.2f\n", r.trials.size(), r.seconds, r.searching_seconds);
+  CHECK(r.trials.size() == 12);
+  CHECK(r.searching_seconds < 5);  // each look compared all values with all that are known: 16 s of 9 trials
+}
+TEST_CASE("a stop is heard inside of a round of the search") {
+  private_cache const here;
+  std::vector<float> const x(100000, 1.5f);
+  std::vector<float> y(100000);
+  looks_of_many = 0;
+  struct {
+    bool stop_requested() const { return looks_of_many > 200; }
+  } const stop;
+  tune_options o = quick(60);
+  o.stop = stop;
+  std::int64_t last = 0;
+  auto const watch = [&](tune_progress const& p) {
+    if (p.trials >= 16 && p.rounds == 0) looks_of_many = 0, last = p.trials;  // the next round is by a model, and looks at thousands of points
+    else if (p.rounds == 0) looks_of_many = -1000000;
+  };
+  o.progress = watch;
+  tune_result const r = tune(of_many_values, o, view(x), out(y));
+  CHECK(r.stopped);
+  CHECK(static_cast<std::int64_t>(r.trials.size()) == last);
+  CHECK(looks_of_many < 400);
 }
 TEST_CASE("the next process takes what was found in its first call" * doctest::skip()) {
   char const* const directory = std::getenv("WEFT_TEST_CACHE");

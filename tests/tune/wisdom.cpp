@@ -68,6 +68,35 @@ TEST_CASE("a result that was measured here stays, and a tuning here takes the pl
   CHECK(wisdom::import_lines(impossible).taken == 1);
   CHECK(tune(tripled, quick(), x, out(y)).kept);
 }
+TEST_CASE("of imported results for the same arguments the fastest is kept, in either order, and one that does not fit is said to") {
+  private_cache const here;
+  std::vector<float> x(4000, 1.0f), y(4000);
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  std::string const text = wisdom::export_all();
+  std::size_t const at = text.find("\"ns\": ") + 6, end = text.find(',', at);
+  auto const of = [&](char const* ns) { return text.substr(0, at) + ns + text.substr(end); };
+  auto const kept_of = [&](std::string const& lines) {
+    wisdom::forget_all();
+    static_cast<void>(wisdom::import_lines(lines));
+    std::string const kept = wisdom::export_all();
+    return kept.substr(at, kept.find(',', at) - at);
+  };
+  std::string const faster = of("500.0"), slower = of("900.0");
+  CHECK(kept_of(faster + slower) == kept_of(slower + faster));
+  CHECK(kept_of(slower + faster) == kept_of(faster));
+  CHECK(kept_of(slower) != kept_of(faster));
+  wisdom::forget_all();
+  CHECK(wisdom::import_lines("\xef\xbb\xbf" + faster).taken == 1);  // as an editor writes it
+  CHECK(wisdom::import_lines(slower).known == 1);
+  CHECK(schedule_reason(tripled, x, out(y)) == "imported for these arguments, and not measured here");
+  // Of other steps than those that the text tells of.
+  std::string wrong = of("400.0");
+  std::size_t const steps = wrong.find("\"steps\": \"") + 10;
+  wrong[steps] = wrong[steps] == '1' ? '2' : '1';
+  CHECK(wisdom::import_lines(wrong).taken == 1);
+  CHECK(schedule_reason(tripled, x, out(y)) ==
+        "not tuned: each knob has its first value; what was imported for these arguments is not taken: it has other steps here");
+}
 TEST_CASE("lines that are no results are refused, each with a reason, and the others are taken") {
   private_cache const here;
   std::vector<float> x(4000, 1.0f), y(4000);

@@ -103,10 +103,11 @@ WEFT_DECL sequence<timing> measure(sequence<timed_work> const& all, measuring co
     if (how.cold) found[i].times = 1;
   }
   double const start = now_ns(), budget = how.budget_ms * 1e6 * static_cast<double>(all.size());
-  int const slow_rounds = how.fewest < detail::fewest_rounds ? how.fewest : detail::fewest_rounds;
-  for (int round = 0; round < how.most && !ended; ++round) {
+  int const most = how.most < 1 ? 1 : how.most, fewest = how.fewest < 1 ? 1 : how.fewest;
+  int const slow_rounds = fewest < detail::fewest_rounds ? fewest : detail::fewest_rounds;
+  for (int round = 0; round < most && !ended; ++round) {
     double const spent = now_ns() - start;
-    if (round >= how.fewest && (spent > budget || detail::all_settled(found, how.within))) break;
+    if (round >= fewest && (spent > budget || detail::all_settled(found, how.within))) break;
     if (round >= slow_rounds && spent > 5 * budget) break;
     for (std::size_t n = 0; n < all.size() && go_on(round); ++n) {
       std::size_t const i = round % 2 == 0 ? n : all.size() - 1 - n;

@@ -231,6 +231,12 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(two_knobs_have_this_name__give_each_its_own, \
     "two knobs have this name; give each its own", \
     "its number kept in a variable where it is one knob: auto n = s.knob(..)") \
+  X(the_name_of_a_knob_has_at_most_30_characters, \
+    "the name of a knob has at most 30 characters", \
+    "a shorter one: results are remembered by it") \
+  X(the_how_lambda_threw_for_these_values_of_its_knobs, \
+    "the how-lambda threw for these values of its knobs", \
+    "values for which it does not, or no exception: what no step allows is left out by itself") \
   X(a_schedule_has_at_most_32_knobs, \
     "a schedule has at most 32 knobs", \
     "values that follow from fewer knobs") \

@@ -529,8 +529,9 @@ WEFT_DECL std::string explain(schedule const& s, std::string_view kernel_name) {
   if (s.fault != diagnosis::none) {  // no step, but a knob or the name of a stage
     bool const knob = s.fault == diagnosis::a_knob_needs_at_least_one_value ||
                       s.fault == diagnosis::a_schedule_has_at_most_32_knobs;
-    bool const named = s.fault == diagnosis::two_knobs_have_this_name__give_each_its_own;
-    std::string out = named ? joined({"knob \"", s.asked.view(), "\": "}) : knob ? std::string("knob: ") : joined({"stage<\"", s.asked.view(), "\">: "});
+    bool const named = s.fault == diagnosis::two_knobs_have_this_name__give_each_its_own || s.fault == diagnosis::the_name_of_a_knob_has_at_most_30_characters;
+    bool const threw = s.fault == diagnosis::the_how_lambda_threw_for_these_values_of_its_knobs;
+    std::string out = threw ? std::string() : named ? joined({"knob \"", s.asked.view(), "\": "}) : knob ? std::string("knob: ") : joined({"stage<\"", s.asked.view(), "\">: "});
     ((out += sentence(s.fault)) += "\n  in    schedule of ") += kernel_name;
     return joined({out, "\n  try   ", detail::way_out(s, {}, s.fault, -1, -1)});
   }

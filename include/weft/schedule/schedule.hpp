@@ -139,7 +139,7 @@ struct schedule : nest,
   /// One of `values`: the first, unless the tuner or a tuned result says otherwise. weft/knobs.hpp has some that are ready:
   /// divisors, powers of two, orders of loops.
   ///
-  /// Needs   a name of its own, which tuned results are remembered by; at least one value; 32 knobs at most
+  /// Needs   a name of its own, which tuned results are remembered by, of 30 characters at most; at least one value; 32 knobs at most
   constexpr std::int64_t knob(std::string_view name, std::initializer_list<std::int64_t> values) {
     return knob(name, sequence<std::int64_t>(values));
   }
@@ -149,6 +149,7 @@ struct schedule : nest,
     if (values.size() == 0) return refuse(diagnosis::a_knob_needs_at_least_one_value), 1;
     if (i == max_knobs) return refuse(diagnosis::a_schedule_has_at_most_32_knobs), values[0];
     short_name const own(name);
+    if (name.size() > short_name::capacity) return asked = own, refuse(diagnosis::the_name_of_a_knob_has_at_most_30_characters), values[0];
     for (knob_info const& other : knobs)
       if (other.name == own) return asked = own, refuse(diagnosis::two_knobs_have_this_name__give_each_its_own), values[0];
     return choose(name, values);

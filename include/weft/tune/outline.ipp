@@ -39,15 +39,18 @@ WEFT_DECL outlined outline::note(sequence<knob_info> const& knobs) {
     auto const at = static_cast<std::size_t>(known);
     if ((met & detail::bit(at)) != 0) continue;  // of two with one name the first: a look gives both what it has
     sequence<std::int64_t>& own = values_[at];
+    constexpr std::size_t most = 255;
     for (std::size_t i = 0; i < k.values.size(); ++i) {
-      std::size_t number = 0;
+      bool const chosen = i == static_cast<std::size_t>(k.chosen);
+      if (own.size() == most && !chosen) continue;
+      std::size_t number = i < own.size() && own[i] == k.values[i] ? i : 0;  // as a rule those that were seen before
       while (number < own.size() && own[number] != k.values[i]) ++number;
-      if (number == own.size() && number < 255) {
+      if (number == own.size() && number < most) {
         own.push_back(k.values[i]), beside_[at].push_back(0);
         logarithms_[at].push_back(static_cast<float>(std::log2(1 + static_cast<double>(k.values[i]))));
       }
-      if (number == own.size()) number = static_cast<std::size_t>(weft::detail::nearest_value(own, k.values[i]));
-      if (i == static_cast<std::size_t>(k.chosen)) o.at[at] = static_cast<std::uint8_t>(number);
+      if (chosen && number == own.size()) number = static_cast<std::size_t>(weft::detail::nearest_value(own, k.values[i]));
+      if (chosen) o.at[at] = static_cast<std::uint8_t>(number);
     }
     met |= detail::bit(at);
   }

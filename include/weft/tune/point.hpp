@@ -9,6 +9,13 @@ namespace weft::inline WEFT_ABI {
 /// The parts of the tuner; weft::tune (tune.hpp) is what most programs call.
 namespace tuning {
 
+/// Asks whether who waits for something has given up; null: never.
+struct giving_up {
+  bool (*asked)(void const* context) = nullptr;
+  void const* context = nullptr;
+  bool operator()() const { return asked != nullptr && asked(context); }
+};
+
 /// A point by the values of its knobs alone, each by its place in an outline (outline.hpp): the number of one of the values that are known of it.
 struct outlined {
   static constexpr std::size_t most = 64;

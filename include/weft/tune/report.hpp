@@ -12,7 +12,7 @@ namespace weft::inline WEFT_ABI {
 ///
 ///     std::ofstream("matmul.html") << weft::report(r);
 ///
-/// Cost    100 bytes a trial; where the machine's peaks are not kept yet, 0.6 s (bench::peaks_of)
+/// Cost    100 bytes a trial; where the machine's peaks are not kept yet, a second or two (bench::peaks_of)
 /// Source  of the roofline: Williams, Waterman, Patterson, CACM 52, 2009
 std::string report(tune_result const& r);
 

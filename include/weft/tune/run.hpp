@@ -202,6 +202,7 @@ class tuning_run {
   bool may_go_on();
   bool may_measure(std::size_t done) { return (done == 0 || elapsed() < batch_ends_) && may_go_on(); }
   bool is_stopped();
+  bool is_over() const { return options_.stop.requested() || elapsed() > options_.seconds; }
   void tell(int rounds);
   bool is_below_roofline() const { return result_.best_ns > 0 && result_.best_ns < 0.95 * result_.roofline_ns; }
   std::string about_within() const;

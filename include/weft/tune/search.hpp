@@ -71,6 +71,7 @@ struct annealing_settings {
   double hottest = 1, coldest = 0.02;  // temperatures of a round, in standard deviations of the costs
   double restarts = 0.25;        // of the chains begin a round at the best points that were measured
   model_settings model{};
+  giving_up given_up{};          // asked as a round goes on, which then ends with what it has: a look may take long
   other_tasks const* others = nullptr;  // what trials of other tasks have taught, if any; outlives the search
 };
 

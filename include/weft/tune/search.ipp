@@ -122,7 +122,7 @@ WEFT_DECL sequence<std::size_t> annealing_search::best_measured(std::size_t coun
 }
 WEFT_DECL void annealing_search::place_chains() {
   auto const count = static_cast<std::size_t>(how_.chains);
-  for (int tries = 0; chains_.size() < count && tries < 100 * how_.chains; ++tries) {
+  for (int tries = 0; chains_.size() < count && tries < 100 * how_.chains && !how_.given_up(); ++tries) {
     std::size_t const at = points_.keep(random_point(points_.from(), random_));
     if (points_[at].legal) chains_.push_back(at);
   }
@@ -137,6 +137,7 @@ WEFT_DECL void annealing_search::walk() {
     double const done = static_cast<double>(step) / static_cast<double>(how_.steps);
     double const temperature = spread_ * how_.hottest * std::pow(how_.coldest / how_.hottest, done);
     for (std::size_t& at : chains_) {
+      if (how_.given_up()) return;
       std::size_t const next = neighbour(at);
       if (!points_[next].legal) continue;
       double const worse = score(next) - score(at);
@@ -170,7 +171,8 @@ WEFT_DECL void annealing_search::walk_outlined(outline const& of) {
   for (; left_out_ < points_.size(); ++left_out_) outlined_walk_.leave_out(points_[left_out_].values);
   outlined_walk_.place_chains(known, best, how_.chains, how_.restarts, random_);
   auto const look_at = [&](sequence<outlined> const& some) {
-    for (outlined const& o : some) outlined_walk_.leave_out(o), static_cast<void>(points_.keep(points_.from().look_by_values(o)));
+    for (std::size_t i = 0; i < some.size() && !how_.given_up(); ++i)
+      outlined_walk_.leave_out(some[i]), static_cast<void>(points_.keep(points_.from().look_by_values(some[i])));
   };
   auto const beside = static_cast<std::size_t>(how_.looks_beside * static_cast<double>(how_.looks));
   look_at(outlined_walk_.best(of, cost, legal, {how_.chains, how_.steps, how_.hottest, how_.coldest, spread_, how_.looks - beside}, random_));
@@ -305,7 +307,7 @@ WEFT_DECL std::size_t annealing_search::near_first() {
 /// Those that are the best by estimate of some at random.
 WEFT_DECL void annealing_search::propose_first(std::size_t count, sequence<point>& chosen) {
   sequence<std::size_t> pool;
-  for (std::size_t tries = 0; tries < 4 * how_.estimated && pool.size() < how_.estimated; ++tries) {
+  for (std::size_t tries = 0; tries < 4 * how_.estimated && pool.size() < how_.estimated && !how_.given_up(); ++tries) {
     std::size_t const at = near_first();
     bool there = !points_[at].legal || detail::place(proposed_, at, false);
     for (std::size_t p : pool) there = there || p == at;

@@ -281,6 +281,7 @@ WEFT_DECL space_size measure(landscape& l, std::int64_t most_counted, std::uint6
   return size;
 }
 WEFT_DECL std::string text(space_size const& s) {
+  if (!s.exact && s.looked_at == 0) return "points not counted";
   if (s.exact) return joined({detail::with_commas(s.points), s.points == 1 ? " point, " : " points, ", detail::with_commas(s.legal), " legal"});
   char line[96], points[32];
   std::snprintf(points, sizeof points, "%.2g", s.points);

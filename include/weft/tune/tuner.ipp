@@ -86,6 +86,7 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
       worker_(worker_for(face, o)), machine_(machine_of(face, worker_.where)), layout_(bound()),
       space_({face.name, &what_, face.how, face.object, &layout_, &machine_, wanted_, is_by_rule(face), nullptr, face.gpu}),
       copies_(arguments, count), runner_(copies_, worker_, face.gpu != nullptr ? face.device : -1, face.gpu != nullptr ? nullptr : face.machine), store_(trials_file(o.keep), patience_of(o)), task_(task()), trials_task_(trials_task()) {
+  if (o.seconds != o.seconds) WEFT_THROW(argument_error(joined({face.name, ": tune: tune_options::seconds is not a number"})));
   tolerance_ = {wanted_.bitwise, longest_reduction(what_, arguments)};
   whole_are_exact_ = whole_numbers_stay_exact(what_, arguments);
   // What writes over its inputs leaves nothing that direct evaluation could read.
@@ -424,6 +425,7 @@ WEFT_DECL bool tuning_run::begin() {
   learn_of_others();
   annealing_settings how = settings_for(space_);
   how.others = &others_;
+  how.given_up = {[](void const* run) { return static_cast<tuning_run const*>(run)->is_over(); }, this};
   if (options_.random) search_ = new random_search(space_, options_.seed);
   else search_ = new annealing_search(space_, options_.seed, how);
   for (tune_trial const& t : result_.trials) search_->learn(space_.look(t.choices), t.ns);
@@ -543,7 +545,7 @@ WEFT_DECL std::string tune_result::text() const {
     if (t.wrong) ++wrong;
     else ++counts[static_cast<int>(t.result)];
   }
-  std::string all = joined({kernel, ": ", space.looked_at > 0 || space.exact ? tuning::text(space) : "points not counted", "; ", tuning::detail::trials_text(static_cast<std::int64_t>(trials.size())), " in ",
+  std::string all = joined({kernel, ": ", tuning::text(space), "; ", tuning::detail::trials_text(static_cast<std::int64_t>(trials.size())), " in ",
                             tuning::detail::number_text(seconds, "%.1f"), " s: ", std::to_string(counts[0]), " good"});
   for (int i = 1; i < 5; ++i)
     if (counts[i] > 0) all += joined({", ", std::to_string(counts[i]), " ", tuning::name(static_cast<tuning::outcome>(i))});

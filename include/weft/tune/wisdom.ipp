@@ -207,6 +207,7 @@ WEFT_DECL std::string export_all() {
 WEFT_DECL imported import_lines(std::string_view text) {
   weft::detail::plain_numerals const with_points;
   imported r;
+  if (constexpr std::string_view mark = "\xef\xbb\xbf"; text.substr(0, mark.size()) == mark) text.remove_prefix(mark.size());  // which some editors write in front
   for (int line = 1; !text.empty(); ++line) {
     std::size_t const end = text.find('\n');
     std::string_view const one = text.substr(0, end);
@@ -221,11 +222,12 @@ WEFT_DECL imported import_lines(std::string_view text) {
     cache::tuned known;
     o.found.trials = 0;  // not measured here
     std::string why;
-    if (cache::find_tuned(o.key, known) && known.trials > 0) ++r.known;
-    else if (cache::keep_tuned(o.key, o.found, true, nullptr, &why)) {
+    auto const is_known = [&] { return cache::find_tuned(o.key, known) && (known.trials > 0 || known.ns <= o.found.ns); };
+    if (is_known()) ++r.known;  // measured here, or imported, and as fast
+    else if (cache::keep_tuned(o.key, o.found, false, nullptr, &why)) {
       if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own, true));
       ++r.taken;
-    } else if (cache::find_tuned(o.key, known) && known.trials > 0) {  // measured meanwhile
+    } else if (is_known()) {  // meanwhile
       ++r.known;
     } else {
       ++r.refused;

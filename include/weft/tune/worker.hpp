@@ -16,6 +16,7 @@
 #include "weft/schedule/intrinsic.hpp"
 #include "weft/tune/buffers.hpp"
 #include "weft/tune/gpu_bench.hpp"
+#include "weft/tune/point.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -89,11 +90,6 @@ class candidate_code {
   void* workspace_ = nullptr;
 };
 
-/// Asks whether who waits for another process has given up; null: never.
-struct giving_up {
-  bool (*asked)(void const* context) = nullptr;
-  void const* context = nullptr;
-};
 namespace detail {
 /// By which a worker that is another program knows an instruction of weft's own, of a CPU or a GPU; null, -1: it is none.
 intrinsic const* shipped_instruction(std::int64_t number);
