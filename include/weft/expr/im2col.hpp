@@ -7,23 +7,24 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 /// Collects the axes of a stage that are the digits of an index, outermost first: i * extent(j) + j is {i, j}. Places among its axes. False: the
-/// index is another one. `are_same`: asked of the nodes of two sizes.
-template <class Same>
-constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence<std::int32_t>& places, Same const& are_same) {
-  node const& n = p.at(id);
+/// index is another one. `are_same`: asked of the nodes of two sizes; `plain`: the node that an index is the same as.
+template <class Same, class Plain>
+constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence<std::int32_t>& places, Same const& are_same, Plain const& plain) {
+  node const& n = p.at(plain(id));
   auto const place_of = [&](node const& x) {
     int const place = x.a - s.first_axis;
     return x.kind == op::axis && place >= 0 && place < s.spatial ? place : -1;
   };
   if (place_of(n) >= 0) return places.push_back(static_cast<std::int32_t>(place_of(n))), true;
-  if (n.kind != op::add || p.at(n.a).kind != op::mul || place_of(p.at(n.b)) < 0) return false;
-  node const& high = p.at(n.a);
-  if (!are_same(high.b, program::at(p.axes, p.at(n.b).a).extent) || !digits_of(p, s, high.a, places, are_same)) return false;
-  places.push_back(static_cast<std::int32_t>(place_of(p.at(n.b))));
+  if (n.kind != op::add || p.at(n.a).kind != op::mul) return false;
+  node const &high = p.at(n.a), &low = p.at(plain(n.b));
+  if (place_of(low) < 0 || !are_same(high.b, program::at(p.axes, low.a).extent) || !digits_of(p, s, high.a, places, are_same, plain)) return false;
+  places.push_back(static_cast<std::int32_t>(place_of(low)));
   return true;
 }
 constexpr bool digits_of(program const& p, stage_info const& s, int id, sequence<std::int32_t>& places) {
-  return digits_of(p, s, id, places, [&](int x, int y) { return x == y || (p.at(x).kind == op::literal && p.at(x) == p.at(y)); });
+  return digits_of(p, s, id, places, [&](int x, int y) { return x == y || (p.at(x).kind == op::literal && p.at(x) == p.at(y)); },
+                   [](int x) { return x; });
 }
 }  // namespace detail
 

@@ -80,7 +80,7 @@ class guest_spans final : public index_spans {
       span const a = of(x, ranges_), b = of(y, ranges_);
       return a.known() && b.known() && a.low == a.high && a.low == b.low && b.low == b.high;
     };
-    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places, is_size) || places.size() < 2 || !stands_at_host(reader_)) return {};
+    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places, is_size, [&](int x) { return plain(x); }) || places.size() < 2 || !stands_at_host(reader_)) return {};
     int const first = program::at(n.loop_of, host_.stage->first_axis + places[0]), whole = n.at(first).into;
     if (whole < 0 || n.at(whole).first != first) return {};
     int part = first;
@@ -89,6 +89,21 @@ class guest_spans final : public index_spans {
       part = n.at(part).next;
     }
     return part < 0 ? of_loop(whole) : span();
+  }
+  /// Of `i * 1 + k - 0`, where k is always 0: i.
+  int plain(int id) {
+    auto const is = [&](int of, std::int64_t number) {
+      span const s = this->of(of, ranges_);
+      return s.known() && ranges_.of(s.low).low == number && ranges_.of(s.high).high == number;
+    };
+    for (;;) {
+      node const& n = p_.at(id);
+      if (n.type != dtype::i64 || n.b < 0) return id;
+      if ((n.kind == op::add || n.kind == op::sub) && is(n.b, 0)) id = n.a;
+      else if (n.kind == op::add && is(n.a, 0)) id = n.b;
+      else if (n.kind == op::mul && is(n.b, 1)) id = n.a;
+      else return id;
+    }
   }
   /// Whether `reader` is the host, or inlined in it at each of its elements.
   bool stands_at_host(int reader) const {

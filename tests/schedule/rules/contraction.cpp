@@ -4,6 +4,7 @@
 #include "schedule/rules/check.hpp"
 #include "weft/dim.hpp"
 #include "weft/expr/broadcast.hpp"
+#include "weft/ops/conv.hpp"
 #include "weft/schedule/rules/planner.hpp"
 
 using namespace weft_test;
@@ -512,6 +513,22 @@ TEST_CASE("pixels from far away, channels first, are packed in panels of joined 
       points.on(far)(x, w, weft::out(y));
       CHECK((weft::evaluate({.contract = true}, points, x, w) == y));
     }
+}
+TEST_CASE("so are those of a convolution whose window is one pixel") {
+  auto const conv = weft::kernel<"conv">([](auto x, auto w) { return weft::ops::conv2d(x, w, {.stride = {1, 1}, .padding = {0, 0}, .layout = weft::ops::layout::channels_first}); });
+  weft::target far = weft::host();
+  far.l1_bytes = 1 << 12, far.l2_bytes = 1 << 16, far.l3_bytes = 1 << 20, far.l3_bytes_per_cycle = 8, far.threads = 1;
+  for (auto [count, channels, outputs, high, wide] : {std::array<std::int64_t, 5>{1, 150, 48, 9, 9}, {2, 61, 52, 11, 16}}) {
+    weft::tensor<float, 4> const x = drawn<float>(1, count, channels, high, wide), w = drawn<float>(2, outputs, channels, 1, 1);
+    std::string const loops = conv.on(far).loops(x, w);
+    INFO(loops);
+    CHECK(has_in_order(loops, {"prefetch A for", "A_copy stored at", "vectorized", "vectorized kl", "A_copy[i, "}));
+    CHECK(conv.on(far).ir(x, w).find("A_copy: f32[1, 1, ") != std::string::npos);  // one panel
+    weft::tensor<float, 4> y(count, outputs, high, wide);
+    conv.on(far)(x, w, weft::out(y));
+    CHECK((weft::evaluate({.contract = true}, conv, x, w) == y));
+  }
+  check_rule(conv, drawn<float>(1, 2, 33, 7, 13), drawn<float>(2, 50, 33, 1, 1));
 }
 TEST_CASE("tiles of near rows are as long as what is left of sixteen") {
   using weft::detail::tile_of_near_rows;

@@ -137,6 +137,13 @@ WEFT_DECL sequence<std::int32_t> rule_plan::reduced_loops(int stage) const {
       loops[at - 1] = v.loop(stage, a), reach[at - 1] = most;
     }
   }
+  // Those of one term outermost, as the window of 1x1: a panel is packed in the innermost.
+  for (std::size_t i = 0, ones = 0; has_far_memory() && i < loops.size(); ++i) {
+    std::int32_t const l = loops[i];
+    if (trips(l) != 1 || is_open(l)) continue;
+    loops.erase(loops.begin() + i);
+    loops.insert(loops.begin() + ones++, l);
+  }
   return loops;
 }
 

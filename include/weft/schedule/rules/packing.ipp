@@ -7,14 +7,15 @@ namespace detail {
 /// The dimension of `tensor` that axis `column` walks, as it is and alone; -1: none does.
 WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
   program const& p = s_.computation();
-  int const axis = view().stage(stage).first_axis + column;
+  rule_view const v = view();
+  int const axis = v.stage(stage).first_axis + column;
   int found = -1;
   bool fine = true;
   each_load(p, stage, [&](node const& x) {
     for (int d = 0; x.a == tensor && d < x.c; ++d) {
-      int const index = view().chosen(program::at(p.operands, x.b + d));
-      if (view().coefficient(index, axis) == 0) continue;
-      fine = fine && p.at(index).kind == op::axis && (found < 0 || found == d);
+      int const index = v.chosen(program::at(p.operands, x.b + d));
+      if (v.coefficient(index, axis) == 0) continue;
+      fine = fine && (p.at(index).kind == op::axis || v.same_axis(index) == axis) && (found < 0 || found == d);
       found = d;
     }
   });
@@ -325,14 +326,21 @@ WEFT_DECL bool rule_plan::packs_at_first(product_plan const& p) const {
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
   packed_copy const& copy = p.copies[0];  // of columns, if there is one
-  if (copy.constant || !copy.of_columns || of.axes() != of.spatial + 1 || is_open(v.loop(p.stage, of.spatial))) return false;
+  if (copy.constant || !copy.of_columns) return false;
+  int terms = -1;
+  for (int a = of.spatial; a < of.axes(); ++a) {
+    if (v.extent(p.stage, a) == 1) continue;
+    if (terms >= 0 || is_open(v.loop(p.stage, a))) return false;
+    terms = a;
+  }
+  if (terms < 0) return false;
   for (int a = 0; a < of.spatial; ++a)
     if (a != p.t.columns && a != p.t.rows && v.extent(p.stage, a) != 1 && !reads_along(p.stage, copy.stage, a)) return false;
   int const last = v.stage(copy.stage).axes() - 1;  // behind those of a batch come panels, terms, columns: a row of it is one of the tensor
   bool by_rows = last >= 2;
   for (access const& one : v.loads(copy.stage)) by_rows = by_rows && one.step(last) == 1;
   if (!by_rows) return false;
-  std::int64_t const k = v.extent(p.stage, of.spatial), rows = v.extent(p.stage, p.t.rows);
+  std::int64_t const k = v.extent(p.stage, terms), rows = v.extent(p.stage, p.t.rows);
   std::int64_t const across = p.row >= 0 ? trips(p.row) : v.extent(p.stage, p.t.columns);
   return rows >= 2 * p.tile.rows && across > p.width && (p.in_slabs || terms_at_a_time(p, k, true) == k);
 }

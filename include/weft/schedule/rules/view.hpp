@@ -60,6 +60,8 @@ class rule_view {
   /// What a choice by extents comes to, as broadcasting writes it, an index whose bounds or whose border are those of its axis, and a
   /// quotient by 1; any other node as it is.
   int chosen(int id) const;
+  /// The axis of the program whose value an index has, as `i * 1 + k - 0` where k runs over one element; -1: none is known to.
+  int same_axis(int id) const;
   /// Whether two nodes surely have the same value.
   bool are_equal(int x, int y, int depth = 6) const;
   /// The value of an extent expression; -1: not a number.
@@ -84,6 +86,8 @@ class rule_view {
   bool keeps(int axis, node const& n) const;
   int inside_of_border(node const& n) const;
   bool is_one_number(int id, int depth = 4) const;
+  static constexpr int nothing = -2;  // of same_axis: the index is 0
+  int same_axis(int id, int depth) const;
   int joined_index(int operand, std::int64_t step, std::int64_t next) const;
   void add_loads(int s, sequence<access>& all, int depth) const;
   std::int64_t size(int tensor, int dim) const;

@@ -87,6 +87,21 @@ WEFT_DECL bool rule_view::keeps(int axis, node const& n) const {
   if (p_.at(n.b).kind != op::literal && bound < 0) return false;
   return n.kind == op::max ? bound <= 0 : extent >= 0 && bound >= extent - 1;
 }
+WEFT_DECL int rule_view::same_axis(int id) const {
+  int const found = same_axis(id, 6);
+  return found < 0 ? -1 : found;
+}
+WEFT_DECL int rule_view::same_axis(int id, int depth) const {
+  node const& n = p_.at(chosen(id));
+  if (n.kind == op::axis) return value(program::at(p_.axes, n.a).extent) == 1 ? nothing : n.a;
+  if (n.type != dtype::i64) return -1;
+  auto const number = [&](int of) { return p_.at(of).kind == op::literal ? p_.at(of).value : value(of); };
+  if (arity(n.kind) == 0 || depth == 0) return number(chosen(id)) == 0 ? nothing : -1;
+  if (n.kind == op::mul) return number(n.b) == 1 ? same_axis(n.a, depth - 1) : number(n.a) == 1 ? same_axis(n.b, depth - 1) : -1;
+  if (n.kind != op::add && n.kind != op::sub) return -1;
+  int const a = same_axis(n.a, depth - 1), b = same_axis(n.b, depth - 1);
+  return b == nothing ? a : a == nothing && n.kind == op::add ? b : -1;
+}
 WEFT_DECL bool rule_view::are_equal(int x, int y, int depth) const {
   if (x == y) return true;
   if (x < 0 || y < 0 || depth == 0) return false;
