@@ -80,15 +80,15 @@ class guest_spans final : public index_spans {
       span const a = of(x, ranges_), b = of(y, ranges_);
       return a.known() && b.known() && a.low == a.high && a.low == b.low && b.low == b.high;
     };
-    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places, is_size, [&](int x) { return plain(x); }) || places.size() < 2 || !stands_at_host(reader_)) return {};
-    int const first = program::at(n.loop_of, host_.stage->first_axis + places[0]), whole = n.at(first).into;
-    if (whole < 0 || n.at(whole).first != first) return {};
-    int part = first;
-    for (std::int32_t a : places) {
-      if (part != program::at(n.loop_of, host_.stage->first_axis + a)) return {};
-      part = n.at(part).next;
+    node const& sum = p_.at(id);
+    if (p_.at(sum.a).kind == op::mul) {  // e / n * n + e % n
+      node const &by = p_.at(sum.a), &high = p_.at(plain(by.a)), &low = p_.at(plain(sum.b));
+      bool const same = high.kind == op::floor_div && low.kind == op::floor_mod && high.a == low.a;
+      if (same && is_size(high.b, low.b) && is_size(high.b, by.b)) return of(high.a, ranges_);
     }
-    return part < 0 ? of_loop(whole) : span();
+    if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places, is_size, [&](int x) { return plain(x); }) || !stands_at_host(reader_)) return {};
+    int const row = n.row_of(*host_.stage, places);
+    return row < 0 ? span() : of_loop(row);
   }
   /// Of `i * 1 + k - 0`, where k is always 0: i.
   int plain(int id) {

@@ -278,6 +278,18 @@ struct nest {
       if (is_of(part, root)) return true;
     return false;
   }
+  /// The loop into which these axes of a stage were fused, by place, all of them and no other, outermost first; -1: there is none.
+  constexpr int row_of(stage_info const& s, sequence<std::int32_t> const& places_of_axes) const {
+    if (places_of_axes.size() < 2) return -1;
+    int part = program::at(loop_of, s.first_axis + places_of_axes[0]);
+    int const row = at(part).into;
+    if (row < 0 || at(row).first != part) return -1;
+    for (std::int32_t a : places_of_axes) {
+      if (part != program::at(loop_of, s.first_axis + a)) return -1;
+      part = at(part).next;
+    }
+    return part < 0 ? row : -1;
+  }
   constexpr bool share_an_axis(int x, int y) const {
     if (at(x).root >= 0) return at(x).root == at(y).root || (at(y).root < 0 && is_of(y, at(x).root));
     stage_info const& s = program::at(computation().stages, at(x).stage);

@@ -1,4 +1,5 @@
 #include "weft/base/joined.hpp"
+#include "weft/expr/im2col.hpp"
 #include "weft/schedule/narrow.hpp"
 #include "weft/schedule/placement.hpp"
 #include "weft/schedule/pressure.hpp"
@@ -42,7 +43,30 @@ inline bool is_read_alike(nest const& n, int host, int guest) {
   }
   return any;
 }
-/// How often a loop runs. Of a part of one axis that is read by the stage around it at its own indices alone, so long as
+/// So many iterations have the loops inside of `place` that count together; -1: not known.
+template <class Counts>
+inline std::int64_t trips_inside(nest const& n, int place, Counts const& counts) {
+  std::int64_t trips = 1;
+  for (std::int32_t inside : n.order_of(place))
+    if (counts(inside) && n.position(inside) > n.position(place)) {
+      if (n.at(inside).extent < 0) return -1;
+      trips = trips * n.at(inside).extent > 1 << 20 ? 1 << 20 : trips * n.at(inside).extent;
+    }
+  return trips;
+}
+/// The loop of the stage around `place` into which the axes were fused whose row this index numbers, i * size(j) + j; -1: there is none.
+inline int row_at(nest const& n, int place, int index) {
+  program const& p = n.computation();
+  stage_info const& host = program::at(p.stages, n.at(place).stage);
+  known_extents found;
+  auto const value = [&](int id) {
+    return extent_value(p, id, [&](int tensor, int dim) { return program::at(program::at(n.inputs, tensor), dim); }, found);
+  };
+  auto const are_same = [&](int x, int y) { return x == y || (value(x) >= 0 && value(x) == value(y)); };
+  sequence<std::int32_t> places;
+  return digits_of(p, host, index, places, are_same, [](int x) { return x; }) ? n.row_of(host, places) : -1;
+}
+/// How often a loop runs. Of a part of one axis that is read by the stage around it at its own indices alone, or along its own row of fused axes, so long as
 /// what stands inside that loop; -1: not known, as of other parts.
 inline std::int64_t longest_trips(nest const& n, int id) {
   loop_info const& l = n.at(id);
@@ -51,25 +75,24 @@ inline std::int64_t longest_trips(nest const& n, int id) {
   program const& p = n.computation();
   int const place = n.places[static_cast<std::size_t>(l.stage)].loop;
   stage_info const& guest = program::at(p.stages, l.stage);
-  int axis = -1;
+  int axis = -1, row = -1;
   bool same = true;
   each_load(p, n.at(place).stage, [&](node const& x) {
     if (x.a < guest.tensor || x.a >= guest.tensor + guest.results) return;
-    node const& index = p.at(program::at(p.operands, x.b + l.root - guest.first_axis));
-    same = same && index.kind == op::axis && (axis < 0 || axis == index.a);
-    axis = index.a;
+    int const id = program::at(p.operands, x.b + l.root - guest.first_axis);
+    node const& index = p.at(id);
+    int const own = index.kind == op::add ? row_at(n, place, id) : -1;
+    same = same && (own >= 0 ? axis < 0 && (row < 0 || row == own) : row < 0 && index.kind == op::axis && (axis < 0 || axis == index.a));
+    if (own >= 0) row = own;
+    else axis = index.a;
   });
+  std::int64_t const whole = n.at(program::at(n.loop_of, l.root)).extent;  // loops of the host may be rounded up
+  auto const within = [&](std::int64_t trips) { return trips >= 0 && whole >= 0 && whole < trips ? whole : trips; };
+  if (same && row >= 0) return within(trips_inside(n, place, [&](std::int32_t inside) { return n.is_within(inside, row); }));
   if (axis < 0 && is_read_alike(n, n.at(place).stage, l.stage))
     axis = program::at(p.stages, n.at(place).stage).first_axis + l.root - guest.first_axis;
   if (!same || axis < 0) return -1;
-  std::int64_t trips = 1;
-  for (std::int32_t inside : n.order_of(place))
-    if (n.at(inside).root == axis && n.position(inside) > n.position(place)) {
-      if (n.at(inside).extent < 0) return -1;
-      trips = trips * n.at(inside).extent > 1 << 20 ? 1 << 20 : trips * n.at(inside).extent;
-    }
-  std::int64_t const whole = n.at(program::at(n.loop_of, l.root)).extent;  // loops of the host may be rounded up
-  return whole >= 0 && whole < trips ? whole : trips;
+  return within(trips_inside(n, place, [&](std::int32_t inside) { return n.at(inside).root == axis; }));
 }
 /// Where the innermost serial reduced loop stands, if no serial spatial one stands inside it; else -1.
 inline int reduction_position(nest const& n, sequence<std::int32_t> const& order) {

@@ -530,6 +530,56 @@ TEST_CASE("so are those of a convolution whose window is one pixel") {
   }
   check_rule(conv, drawn<float>(1, 2, 33, 7, 13), drawn<float>(2, 50, 33, 1, 1));
 }
+TEST_CASE("what follows such a product takes its tile along the joined lines, in which the product is laid out") {
+  auto const followed = weft::kernel<"followed">([](auto x, auto w, auto v, auto r) {
+    auto const c = weft::ops::conv2d(x, w, {.stride = {1, 1}, .padding = {0, 0}, .layout = weft::ops::layout::channels_first});
+    return compute<"z">(x.extent(0), w.extent(0), x.extent(2), x.extent(3),
+                        [=](auto n, auto o, auto i, auto j) { return weft::max(c(n, o, i, j) + v(o) + r(n, o, i, j), 0); });
+  });
+  weft::target far = weft::host();
+  far.l1_bytes = 1 << 12, far.l2_bytes = 1 << 16, far.l3_bytes = 1 << 20, far.l3_bytes_per_cycle = 8;
+  for (std::int32_t const threads : {1, 2})
+    for (auto [count, channels, outputs, high, wide] : {std::array<std::int64_t, 5>{1, 150, 48, 9, 9}, {2, 61, 52, 11, 16}, {3, 90, 49, 11, 7}, {1, 100, 24, 9, 13}}) {
+      far.threads = threads;
+      weft::tensor<float, 4> const x = drawn<float>(1, count, channels, high, wide), w = drawn<float>(2, outputs, channels, 1, 1), r = drawn<float>(4, count, outputs, high, wide);
+      weft::tensor<float, 1> const v = drawn<float>(3, outputs);
+      std::string const loops = followed.on(far).loops(x, w, v, r);
+      INFO(loops);
+      CHECK(has_in_order(loops, {"z\n", "conv2d\n", "A_copy stored at", "conv2d[i, j, k] += A_copy[", "vectorized kl"}) == (outputs >= 48));
+      if (outputs >= 48) CHECK(followed.on(far).ir(x, w, v, r).find("A_copy: f32[1, 1, ") != std::string::npos);  // one panel
+      weft::tensor<float, 4> z(count, outputs, high, wide);
+      followed.on(far)(x, w, v, r, weft::out(z));
+      CHECK((weft::evaluate({.contract = true}, followed, x, w, v, r) == z));
+    }
+  // A how-lambda that says the same computes the same.
+  auto const by_hand = weft::kernel<"by_hand">(
+      [](auto x, auto w, auto v) {
+        auto const c = compute<"c">(w.extent(0), x.extent(1), x.extent(2), [=](auto o, auto i, auto j) {
+          return sum(x.extent(0), [=](auto k) { return x(k, i, j) * w(o, k); });
+        });
+        return compute<"y">(w.extent(0), x.extent(1), x.extent(2), [=](auto o, auto i, auto j) { return weft::max(c(o, i, j) + v(o), 0); });
+      },
+      [](auto& s, auto, auto, auto, auto c, auto y) {
+        auto const [o, i, j] = y.axes();
+        auto const rows = s.fuse(i, j);
+        auto const [ro, ri] = s.split(rows, 16);
+        auto const [oo, oi] = s.split(o, 4);
+        auto const own = s.transform_layout(c, [](auto to, auto row, auto column) { return weft::dims(to, join(row, column)); });
+        s.reorder(ro, oo, oi, ri);
+        s.vectorize(ri), s.unroll(oi);
+        s.compute_at(own, oo);
+        auto const [co, cr, k] = own.axes();
+        s.reorder(k, co, cr);
+        s.unroll(co), s.vectorize(cr);
+      });
+  weft::tensor<float, 3> const x = drawn<float>(1, 7, 5, 9);
+  weft::tensor<float, 2> const w = drawn<float>(2, 6, 7);
+  weft::tensor<float, 1> const v = drawn<float>(3, 6);
+  weft::tensor<float, 3> y(6, 5, 9);
+  by_hand(x, w, v, weft::out(y));
+  CHECK((weft::evaluate({.contract = weft::cpu().fma}, by_hand, x, w, v) == y));
+  CHECK(by_hand.ir(x, w, v).find("c: f32[4, 16]") != std::string::npos);
+}
 TEST_CASE("tiles of near rows are as long as what is left of sixteen") {
   using weft::detail::tile_of_near_rows;
   for (auto [rows, tile, vectors] : {std::array<std::int64_t, 3>{14, 14, 1}, {28, 14, 1}, {56, 8, 2}, {112, 8, 2}, {7, 7, 2}, {1, 1, 2}}) {

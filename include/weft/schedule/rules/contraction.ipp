@@ -531,7 +531,9 @@ WEFT_DECL rule_plan::term_loops rule_plan::cut_terms(product_plan const& p, bool
 ///
 ///     for panels: for tiles: { for terms: sums += ..; out = f(sums) }
 ///     for panels: { for blocks of terms: for tiles: for terms: sums += ..; for tiles: out = f(sums) }
-WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
+///
+/// `row`: the loop of `last` for the columns, where that has several axes for them; the others have the same places.
+WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last, int row) {
   bool const followed = last != stage;
   sequence<std::int32_t> guests;
   if (followed) guests = guests_of(last);
@@ -546,7 +548,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last) {
   std::int64_t const there = above < 0 ? 1 : v.extent(stage, above);
   std::int64_t const own_lines = above < 0 ? 1 : choose(stage, "lines_at_once", there < most_lines ? 1 : most_lines, {1, 2, 3, 4}, there);
   double const total = v.iterations(stage) / static_cast<double>(v.lanes(stage));
-  parts columns = cut(p.row >= 0 ? p.row : v.loop(last, t.columns), p.width), rows{};
+  parts columns = cut(p.row >= 0 ? p.row : row >= 0 ? row : v.loop(last, t.columns), p.width), rows{};
   if (t.rows >= 0) rows = cut(v.loop(last, t.rows), p.tile.rows);
   parts const lines = own_lines > 1 ? cut(v.loop(last, above), own_lines) : parts{};
   sequence<std::int32_t> others;
@@ -762,7 +764,7 @@ WEFT_DECL std::int64_t rule_plan::panels_at_once(product_plan const& p) const {
 /// the second cache. 0: all of them do.
 WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const& p, int last) const {
   rule_view const v = view();
-  auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(last, axis) < 0 ? 4096 : v.extent(last, axis); };
+  auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(p.stage, axis) < 0 ? 4096 : v.extent(p.stage, axis); };
   std::int64_t const element = size_bytes(program::at(v.p().tensors, v.stage(p.stage).tensor).type);
   std::int64_t const down = extent(p.t.rows) * element, cache = in_.l2_bytes / 4;
   waiting_sums made;
@@ -835,12 +837,49 @@ WEFT_DECL bool rule_plan::tile_with_guests(int stage) {
     if (product < 0 || own.rows >= 0) product = g, t = own;
   }
   if (product < 0) return false;
+  if (guests_of(stage).size() == 1 && tile_of_joined(product, stage)) return true;
   if (guests_of(stage).size() == 1 && is_better_joined(product, stage, t)) {
     host_in(product, product);
     nest_of(product), nest_of(stage);
   } else {
     contraction(product, t, stage);
   }
+  return true;
+}
+/// A product that `last` follows, whose rows of columns are joined in both (axis_joined), and which reads them from far away: it is laid out so that they are one axis,
+/// and is a product of two matrices from there on, whose tile `last` takes along its own joined rows. False: it is none, or does not pay.
+WEFT_DECL bool rule_plan::tile_of_joined(int product, int last) {
+  if (how_ == boldness::loops || in_.in_place || open_ != nullptr || !has_far_memory()) return false;
+  host_in(product, product);
+  tile_axes const own = axes_of_tile(product);
+  int const joined = own.columns < 0 || own.rows < 0 || !own.packed.empty() ? -1 : axis_joined(product, own);
+  host_in(product, last);
+  rule_view const v = view();
+  stage_info const of = v.stage(product);
+  if (joined < 0 || own.rows > joined || of.results != 1 || axis_joined(last, own) != joined) return false;
+  if (v.extent(last, joined) != v.extent(product, joined) || v.extent(last, own.columns) != v.extent(product, own.columns)) return false;
+  // The first tile of rows packs panels of all terms.
+  double const terms = v.iterations(product) / (v.iterations(product, false) + 1e-9), panel = terms * static_cast<double>(4 * v.lanes(product) * widest_bytes(v.p(), of));
+  bool packed = panel <= 0.75 * static_cast<double>(in_.l2_bytes);
+  for (access const& one : v.loads(product)) {
+    if (!packed || one.step(own.columns) == 0) continue;
+    double const bytes = v.bytes_of(one.tensor);
+    packed = one.step(own.rows) == 0 && !is_constant(one.tensor) && can_pack(product, one.tensor, own.columns, joined) &&
+             bytes >= static_cast<double>(in_.l2_bytes) / 8 && bytes >= 2 * static_cast<double>(in_.l1_bytes);
+    if (!packed) return false;
+  }
+  step layout{verb::transform_layout};
+  layout.stage = product;
+  for (int d = 0; d < of.spatial; ++d)
+    if (d != own.columns)
+      for (std::int64_t number : {std::int64_t(d == joined ? joined_dims(joined, 2).number() : d), std::int64_t(1), std::int64_t(0)}) layout.numbers.push_back(number);
+  layout.numbers.push_back(0);
+  bool const often = static_cast<double>(v.extent(product, own.rows)) >= 2 * in_.copy_reads;
+  if (!packed || !may(layout) || !choose(product, "joined", often)) return false;
+  int const row = fuse({v.loop(last, joined), v.loop(last, own.columns)});
+  if (row < 0) return false;
+  take(layout);
+  contraction(product, {joined, own.rows, {}}, last, row);
   return true;
 }
 /// Whether a product that `last` follows has a nest of its own, in which its rows of columns are joined (axis_joined): where, in a tile of

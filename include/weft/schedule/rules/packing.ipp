@@ -21,12 +21,32 @@ WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
   });
   return fine ? found : -1;
 }
+/// The first of two neighbouring dimensions of `tensor` in which axis `column` runs along rows of both, as where a layout has joined them; -1: there are none.
+WEFT_DECL int rule_plan::rows_along(int stage, int tensor, int column) const {
+  rule_view const v = view();
+  program const& p = v.p();
+  int const axis = v.stage(stage).first_axis + column;
+  int found = -1;
+  bool fine = true;
+  each_load(p, stage, [&](node const& x) {
+    int here = -1;
+    for (int d = 0; x.a == tensor && d < x.c; ++d) {
+      if (v.coefficient(program::at(p.operands, x.b + d), axis) == 0) continue;
+      int const index = here < 0 && d + 1 < x.c ? v.row_index(x.b + d) : -1;
+      fine = fine && index >= 0 && v.same_axis(index) == axis;
+      here = d++;
+    }
+    if (x.a == tensor) fine = fine && here >= 0 && (found < 0 || found == here), found = here;
+  });
+  return fine ? found : -1;
+}
 /// `joined`: an axis that is one row with the columns (axis_joined), and one in the panels; -1: none.
 WEFT_DECL bool rule_plan::can_pack(int stage, int tensor, int column, int joined) const {
   int const d = dimension_of(stage, tensor, column), rank = program::at(s_.computation().tensors, tensor).rank;
   step one{verb::cache_read};
   one.stage = stage, one.tensor = tensor;
-  return d >= 0 && (joined < 0 || (d > 0 && dimension_of(stage, tensor, joined) == d - 1)) && rank < 8 && may(one);
+  bool const has_rows = d < 0 && joined < 0 ? rows_along(stage, tensor, column) >= 0 : d >= 0 && (joined < 0 || (d > 0 && dimension_of(stage, tensor, joined) == d - 1));
+  return has_rows && rank < 8 && may(one);
 }
 /// Whether a matrix unit does all of it in whole tiles of sums that begin with zero, whose rows are the same distance apart in all memory. Of the two types of the
 /// unit the first is that of what is read for the rows.
@@ -89,8 +109,8 @@ WEFT_DECL std::int64_t rule_plan::lanes_to_weave(int stage, int tensor, int colu
 /// from row to row of a panel; with `joined`, as of can_pack.
 WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t width, std::int64_t terms, int innermost, int joined) {
   int const together = terms > 1 ? dimension_of(stage, tensor, view().stage(stage).axes() - 1) : -1;
-  int const d = dimension_of(stage, tensor, column), dimensions = program::at(s_.computation().tensors, tensor).rank;
-  int const beside = joined < 0 ? -1 : dimension_of(stage, tensor, joined), rank = beside < 0 ? dimensions : dimensions - 1;  // of which panels are made
+  int const alone = dimension_of(stage, tensor, column), dimensions = program::at(s_.computation().tensors, tensor).rank;
+  int const beside = alone < 0 ? rows_along(stage, tensor, column) : joined < 0 ? -1 : dimension_of(stage, tensor, joined), d = alone < 0 ? beside + 1 : alone, rank = beside < 0 ? dimensions : dimensions - 1;  // of which panels are made
   rule_view const before = view();
   sequence<std::int32_t> outside, within;  // dimensions that spatial axes walk, and the others
   each_load(before.p(), stage, [&](node const& x) {

@@ -366,12 +366,14 @@ class rule_plan {
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
   bool is_from_batch(product_plan const& p, int tensor) const;
   void ask_for_panels(product_plan const& p, int panels, int rows, int blocks, int terms);
-  void contraction(int stage, tile_axes const& t, int last);
+  void contraction(int stage, tile_axes const& t, int last, int row = -1);
   bool tile_with_guests(int stage);
+  bool tile_of_joined(int product, int last);
   bool is_better_joined(int product, int last, tile_axes const& t);
   void tile_of_guest(int stage, tile_axes const& t, int depth, std::int64_t rows = 1);
   std::int64_t rows_at_once(int stage, sequence<std::int32_t> const& guests, int depth);
   int dimension_of(int stage, int tensor, int column) const;
+  int rows_along(int stage, int tensor, int column) const;
   bool can_pack(int stage, int tensor, int column, int joined = -1) const;
   bool is_constant(int tensor) const;
   sequence<std::int32_t> worth_packing(int stage, tile_axes const& t, bool ahead = false, int joined = -1);

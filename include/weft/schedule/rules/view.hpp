@@ -62,6 +62,8 @@ class rule_view {
   int chosen(int id) const;
   /// The axis of the program whose value an index has, as `i * 1 + k - 0` where k runs over one element; -1: none is known to.
   int same_axis(int id) const;
+  /// Of two neighbouring operands of a load, the index whose quotient and remainder by one number they are; -1: none.
+  int row_index(int operand) const;
   /// Whether two nodes surely have the same value.
   bool are_equal(int x, int y, int depth = 6) const;
   /// The value of an extent expression; -1: not a number.
@@ -86,8 +88,9 @@ class rule_view {
   bool keeps(int axis, node const& n) const;
   int inside_of_border(node const& n) const;
   bool is_one_number(int id, int depth = 4) const;
-  static constexpr int nothing = -2;  // of same_axis: the index is 0
-  int same_axis(int id, int depth) const;
+  static constexpr int nothing = -2;
+  /// The node that an index is the same as, without what adds nothing; `nothing`: it is 0.
+  int plain(int id, int depth = 6) const;
   int joined_index(int operand, std::int64_t step, std::int64_t next) const;
   void add_loads(int s, sequence<access>& all, int depth) const;
   std::int64_t size(int tensor, int dim) const;

@@ -88,19 +88,20 @@ WEFT_DECL bool rule_view::keeps(int axis, node const& n) const {
   return n.kind == op::max ? bound <= 0 : extent >= 0 && bound >= extent - 1;
 }
 WEFT_DECL int rule_view::same_axis(int id) const {
-  int const found = same_axis(id, 6);
-  return found < 0 ? -1 : found;
+  int const found = plain(id);
+  return found >= 0 && p_.at(found).kind == op::axis ? p_.at(found).a : -1;
 }
-WEFT_DECL int rule_view::same_axis(int id, int depth) const {
-  node const& n = p_.at(chosen(id));
-  if (n.kind == op::axis) return value(program::at(p_.axes, n.a).extent) == 1 ? nothing : n.a;
-  if (n.type != dtype::i64) return -1;
+WEFT_DECL int rule_view::plain(int id, int depth) const {
+  id = chosen(id);
+  node const& n = p_.at(id);
   auto const number = [&](int of) { return p_.at(of).kind == op::literal ? p_.at(of).value : value(of); };
-  if (arity(n.kind) == 0 || depth == 0) return number(chosen(id)) == 0 ? nothing : -1;
-  if (n.kind == op::mul) return number(n.b) == 1 ? same_axis(n.a, depth - 1) : number(n.a) == 1 ? same_axis(n.b, depth - 1) : -1;
-  if (n.kind != op::add && n.kind != op::sub) return -1;
-  int const a = same_axis(n.a, depth - 1), b = same_axis(n.b, depth - 1);
-  return b == nothing ? a : a == nothing && n.kind == op::add ? b : -1;
+  if (n.kind == op::axis) return value(program::at(p_.axes, n.a).extent) == 1 ? nothing : id;
+  if (n.type != dtype::i64 || depth == 0) return id;
+  if (arity(n.kind) == 0) return number(id) == 0 ? nothing : id;
+  if (n.kind == op::mul) return number(n.b) == 1 ? plain(n.a, depth - 1) : number(n.a) == 1 ? plain(n.b, depth - 1) : id;
+  if (n.kind != op::add && n.kind != op::sub) return id;
+  if (plain(n.b, depth - 1) == nothing) return plain(n.a, depth - 1);
+  return n.kind == op::add && plain(n.a, depth - 1) == nothing ? plain(n.b, depth - 1) : id;
 }
 WEFT_DECL bool rule_view::are_equal(int x, int y, int depth) const {
   if (x == y) return true;
@@ -178,10 +179,17 @@ WEFT_DECL sequence<access> const& rule_view::loads(int s) const {
 /// Of two neighbouring dimensions, of which the first has the quotient of an index and the second its remainder, as those of joined ones in a layout: that
 /// index, if they lie in memory as one. -1: they do not.
 WEFT_DECL int rule_view::joined_index(int operand, std::int64_t step, std::int64_t next) const {
-  node const &high = p_.at(program::at(p_.operands, operand)), &low = p_.at(program::at(p_.operands, operand + 1));
-  if (high.kind != op::floor_div || low.kind != op::floor_mod || high.a != low.a || step == no_step || next == no_step) return -1;
+  int const index = row_index(operand);
+  if (index < 0 || step == no_step || next == no_step) return -1;
+  return step == next * value(p_.at(plain(program::at(p_.operands, operand))).b) ? index : -1;
+}
+WEFT_DECL int rule_view::row_index(int operand) const {
+  int const first = plain(program::at(p_.operands, operand)), second = plain(program::at(p_.operands, operand + 1));
+  if (first < 0 || second < 0) return -1;
+  node const &high = p_.at(first), &low = p_.at(second);
+  if (high.kind != op::floor_div || low.kind != op::floor_mod || high.a != low.a) return -1;
   std::int64_t const by = value(low.b);
-  return by > 0 && value(high.b) == by && step == by * next ? high.a : -1;
+  return by > 0 && value(high.b) == by ? high.a : -1;
 }
 WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) const {
   stage_info const& of = stage(s);
