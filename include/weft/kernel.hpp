@@ -278,7 +278,8 @@ constexpr bool choice_is_legal() {
                   "weft: an illegal schedule step; the lines above name it");
   return true;
 }
-// One value of one knob at a time, the others at their first; combinations are checked when they are used.
+// One value of one knob at a time, the others at their first; combinations, and values behind the first 64, are checked when they are used.
+inline constexpr int most_values_checked = 64;
 template <class What, class How, int Knob, class... In, int... Choice>
 constexpr bool values_are_legal(std::integer_sequence<int, Choice...>) {
   return (true && ... && choice_is_legal<What, How, Knob, Choice + 1, In...>());
@@ -286,7 +287,7 @@ constexpr bool values_are_legal(std::integer_sequence<int, Choice...>) {
 template <class What, class How, class... In, int... Knob>
 constexpr bool knobs_are_legal(std::integer_sequence<int, Knob...>) {
   return (true && ... && values_are_legal<What, How, Knob, In...>(
-                             std::make_integer_sequence<int, report<What, How, In...>.values[Knob] - 1>{}));
+                             std::make_integer_sequence<int, (report<What, How, In...>.values[Knob] < most_values_checked ? report<What, How, In...>.values[Knob] : most_values_checked) - 1>{}));
 }
 /// Checks the schedule as far as the compiler can run the lambdas; a compile error when it is illegal.
 template <class What, class How, class... In>

@@ -569,7 +569,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last, i
   term_loops terms = cut_terms(p, columns.outer >= 0, true);
   // Blocks of tiles for the second and third cache; the rule has them where sums wait there for more terms.
   parts row_block{-1, rows.outer}, column_block{-1, columns.outer};
-  waiting_sums wait = (followed || p.by_long_rows) && terms.blocks >= 0 ? blocks_that_wait(p, last) : waiting_sums{};
+  waiting_sums wait = (followed || p.by_long_rows) && terms.blocks >= 0 ? blocks_that_wait(p) : waiting_sums{};
   bool const at_first = !followed && (p.in_slabs || terms.blocks < 0) && packs_at_first(p) && choose(stage, "pack_at_first", true);
   if (!followed && (p.in_slabs || (terms.blocks < 0 && !at_first)) && columns.outer >= 0) wait.columns = panels_at_once(p);
   bool const by_unit = p.by != nullptr && p.by->is_tile();
@@ -762,7 +762,7 @@ WEFT_DECL std::int64_t rule_plan::panels_at_once(product_plan const& p) const {
 }
 /// Sums that wait for their next block of terms, and then for what becomes of them: tiles of so many rows, or columns, at a time take part of
 /// the second cache. 0: all of them do.
-WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const& p, int last) const {
+WEFT_DECL rule_plan::waiting_sums rule_plan::blocks_that_wait(product_plan const& p) const {
   rule_view const v = view();
   auto const extent = [&](int axis) { return axis < 0 ? 1 : v.extent(p.stage, axis) < 0 ? 4096 : v.extent(p.stage, axis); };
   std::int64_t const element = size_bytes(program::at(v.p().tensors, v.stage(p.stage).tensor).type);

@@ -358,7 +358,7 @@ class rule_plan {
   int blocks_of_terms(product_plan const& p, sequence<std::int32_t>& reduced, bool has_panels);  // terms.ipp
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
-  waiting_sums blocks_that_wait(product_plan const& p, int last) const;
+  waiting_sums blocks_that_wait(product_plan const& p) const;
   bool has_whole_tiles(int stage, tile_axes const& t, intrinsic const& by, sequence<std::int32_t> const& loads) const;
   std::int64_t panels_kept_near(product_plan const& p) const;
   register_tile_size tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes);
