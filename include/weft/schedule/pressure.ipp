@@ -79,9 +79,9 @@ inline std::int64_t longest_trips(nest const& n, int id) {
   bool same = true;
   each_load(p, n.at(place).stage, [&](node const& x) {
     if (x.a < guest.tensor || x.a >= guest.tensor + guest.results) return;
-    int const id = program::at(p.operands, x.b + l.root - guest.first_axis);
-    node const& index = p.at(id);
-    int const own = index.kind == op::add ? row_at(n, place, id) : -1;
+    int const operand = program::at(p.operands, x.b + l.root - guest.first_axis);
+    node const& index = p.at(operand);
+    int const own = index.kind == op::add ? row_at(n, place, operand) : -1;
     same = same && (own >= 0 ? axis < 0 && (row < 0 || row == own) : row < 0 && index.kind == op::axis && (axis < 0 || axis == index.a));
     if (own >= 0) row = own;
     else axis = index.a;
