@@ -4,7 +4,8 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// The dimension of `tensor` that axis `column` walks, as it is and alone; -1: none does.
+/// The dimension of `tensor` that axis `column` walks, as it is and alone; -1: none does. Where memory is far also as `column * 1 + k - 0`, where k is always 0: a copy of
+/// what else would be read where it lies pays there.
 WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
   program const& p = s_.computation();
   rule_view const v = view();
@@ -15,7 +16,7 @@ WEFT_DECL int rule_plan::dimension_of(int stage, int tensor, int column) const {
     for (int d = 0; x.a == tensor && d < x.c; ++d) {
       int const index = v.chosen(program::at(p.operands, x.b + d));
       if (v.coefficient(index, axis) == 0) continue;
-      fine = fine && (p.at(index).kind == op::axis || v.same_axis(index) == axis) && (found < 0 || found == d);
+      fine = fine && (p.at(index).kind == op::axis || (has_far_memory() && v.same_axis(index) == axis)) && (found < 0 || found == d);
       found = d;
     }
   });
