@@ -207,6 +207,28 @@ TEST_CASE("pixels that are joined in a layout have the bits of direct evaluation
     CHECK(e == y);
   }
 }
+/// A reader that is inlined and wider than the stage around it.
+inline constexpr auto narrower = weft::kernel<"narrower">(
+    [](auto x) {
+      auto c = compute<"c">(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j) + 1.0f; });
+      auto d = compute<"d">(x.extent(0), x.extent(1), [=](auto i, auto j) { return c(i, j) * 2.0f; });
+      return compute<"y">(x.extent(0), x.extent(1) - 2, [=](auto i, auto j) { return d(i, j); });
+    },
+    [](auto& s, auto, auto c, auto d, auto y) {
+      s.compute_inline(d);
+      auto const own = s.transform_layout(c, [](auto row, auto column) { return dims(join(row, column)); });
+      auto const [i, j] = y.axes();
+      auto const [eo, ei] = s.split(s.fuse(i, j), 16);
+      s.compute_at(own, eo);
+      static_cast<void>(ei);
+    });
+TEST_CASE("of joined dimensions as much is computed as a reader wants that is wider than the stage around it") {
+  std::vector<float> const x = numbers(100);
+  std::vector<float> y(80, -1.0f);
+  narrower(view(x, 10, 10), out(y, 10, 8));
+  CHECK(y == weft::evaluate({.contract = weft::cpu().fma}, narrower, view(x, 10, 10)));
+  CHECK(narrower.with({.checked = true})(view(x, 10, 10)) == weft::evaluate({.contract = weft::cpu().fma}, narrower, view(x, 10, 10)));
+}
 TEST_CASE("of joined pixels a panel alone is made for a tile, and nothing is divided") {
   std::vector<float> const x = numbers(4 * 2 * 16 * 12), w = numbers(9 * 4);
   std::string const ir = joined_pixels.ir(view(x, 4, 2, 16, 12), view(w, 9, 4));

@@ -32,7 +32,7 @@ TEST_CASE("no power of two between the limits is a refused knob") {
   static_cast<void>(power_of_two(s, "n", 5, 7));
   CHECK(s.state == verdict::illegal);
 }
-TEST_CASE("two knobs of one name are refused, by their name, also when only its first 30 characters are kept") {
+TEST_CASE("two knobs of one name are refused, by their name, and names of more than 30 characters") {
   program const p = weft_test::matmul();
   schedule s(p, [](int, int) { return std::int64_t(12); });
   CHECK(s.knob("nr", {8, 4}) == 8);
@@ -44,9 +44,11 @@ TEST_CASE("two knobs of one name are refused, by their name, also when only its 
   CHECK(explain(s, "product") == "knob \"nr\": two knobs have this name; give each its own\n  in    schedule of product\n"
                                  "  try   its number kept in a variable where it is one knob: auto n = s.knob(..)");
   schedule cut(p, [](int, int) { return std::int64_t(12); });
-  static_cast<void>(cut.knob("the_rows_of_a_tile_in_registers_1", {8, 4}));
-  static_cast<void>(cut.knob("the_rows_of_a_tile_in_registers_2", {8, 4}));
+  static_cast<void>(cut.knob("the_rows_of_a_tile_in_register", {8, 4}));
+  CHECK(cut.state == verdict::legal);
+  static_cast<void>(cut.knob("the_rows_of_a_tile_in_registers", {8, 4}));
   CHECK(cut.state == verdict::illegal);
+  CHECK(explain(cut, "product").find("the name of a knob has at most 30 characters") != std::string::npos);
 }
 TEST_CASE("divisors divide, the largest first, and 1 is one of each number, also of one that is not known") {
   CHECK(values_of([](schedule& s) { return divisor(s, "n", 12, 100); }) == sequence<std::int64_t>{12, 6, 4, 3, 2, 1});

@@ -418,6 +418,8 @@ inline void write_schedule_with(compile_request const& r, schedule& s) {
 #endif
     write_schedule(r, s);
 #if WEFT_HAS_EXCEPTIONS
+  } catch (internal_error const&) {
+    throw;
   } catch (...) {
     bool first = true;
     for (knob_info const& k : s.knobs) first = first && k.chosen == 0;

@@ -197,7 +197,7 @@ constexpr int add_origin(program& p, int stage) {
   return made;
 }
 
-/// Gives a stage other dimensions, and what reads it the indices at which elements stand then. `numbers`: dimension,
+/// Gives a stage other dimensions, and what reads it the indices at which elements stand then. `numbers`: dimension
 /// (detail::joined_dims), divisor and modulus (0: none) of each new dimension, (index / divisor) % modulus, which have to be a bijection; then
 /// what elements are that it did not have.
 constexpr void change_layout(program& p, int stage, sequence<std::int64_t> const& numbers) {

@@ -80,13 +80,21 @@ class guest_spans final : public index_spans {
       span const a = of(x, ranges_), b = of(y, ranges_);
       return a.known() && b.known() && a.low == a.high && a.low == b.low && b.low == b.high;
     };
+    auto const is_positive = [&](int x) {
+      span const s = of(x, ranges_);
+      return s.known() && ranges_.of(s.low).low > 0;
+    };
     node const& sum = p_.at(id);
     if (p_.at(sum.a).kind == op::mul) {  // e / n * n + e % n
       node const &by = p_.at(sum.a), &high = p_.at(plain(by.a)), &low = p_.at(plain(sum.b));
       bool const same = high.kind == op::floor_div && low.kind == op::floor_mod && high.a == low.a;
-      if (same && is_size(high.b, low.b) && is_size(high.b, by.b)) return of(high.a, ranges_);
+      if (same && is_size(high.b, low.b) && is_size(high.b, by.b) && is_positive(by.b)) return of(high.a, ranges_);
     }
     if (!host_.parts.empty() || !digits_of(p_, program::at(p_.stages, reader_), id, places, is_size, [&](int x) { return plain(x); }) || !stands_at_host(reader_)) return {};
+    // An inlined reader may be wider than the host.
+    stage_info const& reader = program::at(p_.stages, reader_);
+    for (std::int32_t a : places)
+      if (reader_ != host_.number && !is_size(program::at(p_.axes, reader.first_axis + a).extent, program::at(p_.axes, host_.stage->first_axis + a).extent)) return {};
     int const row = n.row_of(*host_.stage, places);
     return row < 0 ? span() : of_loop(row);
   }

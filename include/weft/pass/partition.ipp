@@ -400,8 +400,8 @@ class partitioner final : public ir::rewriter {
     for (stretch const& p : parts_of(s, false)) all.push_back(p.body == s->children[0] ? loop_over(s, p) : by_tiles(loop_over(s, p)));
     return all.empty() ? by_tiles(s) : ir::block(m_, all);
   }
-  /// Stores in it; many where an iteration of a loop around may not be written twice, or may not be another one's first.
   static constexpr int most_around = 384;  // of 6 x 4 vectors, two terms at a time, the first rows packing a panel and the last ones cut, there are 264
+  /// Stores in it; many where an iteration of a loop around may not be written twice, or may not be another one's first.
   static int stores(ir::stmt s) {
     constexpr int many = 1 << 20;
     if (s->kind == ir::stmt_kind::accumulate || s->kind == ir::stmt_kind::tile || (s->kind == ir::stmt_kind::loop && s->how != loop_kind::serial)) return many;

@@ -154,8 +154,7 @@ class crew_of_ranks final : public trial_crew {
     for (one const& o : others_) count += o.takes_part;
     return count;
   }
-  sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns, budget_question may_go_on,
-                               side_work meanwhile) override {
+  sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns, budget_question may_go_on) override {
     sequence<tune_trial> all(points.size());
     std::size_t next = 0, back = 0, wanted = points.size();
     while (back < wanted) {
@@ -178,9 +177,7 @@ class crew_of_ranks final : public trial_crew {
         o.point = next++, idle = false;
       }
       if (size() == 0) wanted = next;  // nobody is left: what was not handed out is measured by who searches
-      if (!idle || back >= wanted) continue;
-      bool const busy = meanwhile.run != nullptr && meanwhile.run(meanwhile.context);
-      if (!busy) pause_between_questions();
+      if (idle && back < wanted) pause_between_questions();
     }
     all.resize(wanted);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].choices = points[i];

@@ -45,13 +45,14 @@ class known_points {
 /// The baseline: points in no order.
 class random_search final : public search {
  public:
-  random_search(landscape& l, std::uint64_t seed) : points_(l), random_(seed) {}
+  random_search(landscape& l, std::uint64_t seed, giving_up given_up = {}) : points_(l), random_(seed), given_up_(given_up) {}
   sequence<point> propose(std::size_t count) override;
   void learn(point const&, double) override {}
 
  private:
   known_points points_;
   random_numbers random_;
+  giving_up given_up_;
   sequence<bool> proposed_;
 };
 

@@ -14,8 +14,8 @@ T& place(sequence<T>& list, std::size_t i, T const& otherwise) {
 }
 /// A legal point that was not proposed; `none` after many tries: of a small space, whose points are soon all known, after fewer, as each is a run
 /// of the how-lambda or of the rule. (10,000 in each case took six tenths of a tuning of 12 points by rule.)
-inline std::size_t fresh_point(known_points& points, random_numbers& random, sequence<bool>& proposed) {
-  for (std::size_t tries = 0; tries < 10000 && tries < 256 + 64 * points.size(); ++tries) {
+inline std::size_t fresh_point(known_points& points, random_numbers& random, sequence<bool>& proposed, giving_up const& given_up) {
+  for (std::size_t tries = 0; tries < 10000 && tries < 256 + 64 * points.size() && !given_up(); ++tries) {
     std::size_t const at = points.keep(random_point(points.from(), random));
     if (points[at].legal && !place(proposed, at, false)) return at;
   }
@@ -49,7 +49,7 @@ WEFT_DECL std::size_t known_points::find(sequence<std::int32_t> const& choices) 
 WEFT_DECL sequence<point> random_search::propose(std::size_t count) {
   sequence<point> chosen;
   while (chosen.size() < count) {
-    std::size_t const at = detail::fresh_point(points_, random_, proposed_);
+    std::size_t const at = detail::fresh_point(points_, random_, proposed_, given_up_);
     if (at == detail::none) break;
     detail::place(proposed_, at, false) = true;
     chosen.push_back(points_[at]);
@@ -191,7 +191,7 @@ WEFT_DECL std::size_t annealing_search::best_scored() {
     if (points_[i].legal && !detail::place(proposed_, i, false) && (best == detail::none || score(i) < score(best))) best = i;
   return best;
 }
-WEFT_DECL std::size_t annealing_search::at_random() { return detail::fresh_point(points_, random_, proposed_); }
+WEFT_DECL std::size_t annealing_search::at_random() { return detail::fresh_point(points_, random_, proposed_, how_.given_up); }
 
 WEFT_DECL annealing_search::described const& annealing_search::describe(std::size_t at) {
   described& d = detail::place(described_, at, described{});
@@ -213,7 +213,7 @@ WEFT_DECL sequence<float> annealing_search::told(sequence<float> const& of_progr
     sequence<double> sums(told_features, 0.0);
     double count = 0;
     double const enough = how_.estimated > 0 && how_.estimated < 32 ? static_cast<double>(how_.estimated) : 32;
-    for (int tries = 0; tries < 320 && count < enough; ++tries) {
+    for (int tries = 0; tries < 320 && count < enough && !how_.given_up(); ++tries) {
       point const p = random_point(points_.from(), random);
       sequence<float> more;
       double estimate = 0;
@@ -284,7 +284,7 @@ WEFT_DECL void annealing_search::rank() {
   detail::sort(open);
   double const limit = open[open.size() < how_.reranked ? open.size() - 1 : how_.reranked - 1];
   sequence<double> costs;
-  for (std::size_t i = 0; i < points_.size() && ranking_.size() < how_.reranked; ++i) {
+  for (std::size_t i = 0; i < points_.size() && ranking_.size() < how_.reranked && !how_.given_up(); ++i) {
     if (!points_[i].legal || proposed_[i] || score(i) > limit) continue;
     described const& d = describe(i);
     if (!d.known) continue;

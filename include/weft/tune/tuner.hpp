@@ -204,8 +204,8 @@ class trial_crew {
   /// How many there are by now.
   virtual int size() const = 0;
   /// Has them measured, in this order; a candidate whose measurer was lost has crashed. Of those that were not handed out, since nobody was left or
-  /// `may_go_on` said no, there is no trial. `meanwhile`: what this process does while nothing is heard.
-  virtual sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns, budget_question may_go_on, side_work meanwhile) = 0;
+  /// `may_go_on` said no, there is no trial.
+  virtual sequence<tune_trial> measure(sequence<sequence<std::int32_t>> const& points, double give_up_ns, budget_question may_go_on) = 0;
   /// The tuning is over: all are told what it found.
   virtual void end(tune_result const& found) = 0;
 };

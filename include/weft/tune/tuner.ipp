@@ -212,10 +212,10 @@ inline bool tuning_run::count_on() {
   }
   return is_counting_;
 }
-/// What is left to count by then, if that takes no more than a twentieth of the tuning and the seconds allow it.
+/// What is left to count by then, if that takes no more than a twentieth of the tuning, or of its share, and the seconds allow it.
 inline void tuning_run::count_rest() {
-  double const until = elapsed() + 0.05 * elapsed();
-  while (is_counting_ && !is_stopped() && elapsed() < until && elapsed() < options_.seconds) static_cast<void>(count_on());
+  double const took = elapsed(), until = took + 0.05 * (share_ > 0 && share_ < took ? share_ : took);
+  while (is_counting_ && !is_stopped() && elapsed() < until && elapsed() + others_turns_ < options_.seconds) static_cast<void>(count_on());
 }
 inline side_work tuning_run::beside() {
   return {[](void* run) {
@@ -363,7 +363,7 @@ inline void tuning_run::put_off_unmeasured(sequence<point> const& fresh) {
 }
 inline sequence<tune_trial> tuning_run::measured_elsewhere(sequence<sequence<std::int32_t>> const& points, double give_up_ns) {
   waiting const others(waited_ns_);
-  return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }}, beside());
+  return crew_->measure(points, give_up_ns, {this, [](void* run) { return static_cast<tuning_run*>(run)->may_go_on(); }});
 }
 WEFT_DECL bool tuning_run::go_on(std::size_t trials, double seconds) {
   own_time const own(result_.searching_seconds, waited_ns_);
@@ -426,7 +426,7 @@ WEFT_DECL bool tuning_run::begin() {
   annealing_settings how = settings_for(space_);
   how.others = &others_;
   how.given_up = {[](void const* run) { return static_cast<tuning_run const*>(run)->is_over(); }, this};
-  if (options_.random) search_ = new random_search(space_, options_.seed);
+  if (options_.random) search_ = new random_search(space_, options_.seed, how.given_up);
   else search_ = new annealing_search(space_, options_.seed, how);
   for (tune_trial const& t : result_.trials) search_->learn(space_.look(t.choices), t.ns);
   learn_earlier();

@@ -23,7 +23,7 @@ std::string export_all();
 /// What became of imported lines.
 struct imported {
   int taken = 0;    // kept, for the first call to look at
-  int known = 0;    // there is a result that was measured here, or an imported one that is as fast: it stays
+  int known = 0;    // there is a result that was measured here, or one of the same text that is as fast: it stays
   int refused = 0;  // no such object, or its numbers are none that a result has; or there is no directory to keep it in
   std::string why;  // of the first that was refused: "line 3: .."
 };

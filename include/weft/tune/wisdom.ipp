@@ -207,6 +207,7 @@ WEFT_DECL std::string export_all() {
 WEFT_DECL imported import_lines(std::string_view text) {
   weft::detail::plain_numerals const with_points;
   imported r;
+  sequence<std::uint64_t> taken;  // keys of results of this text, in order: of several for one task the fastest is kept, whatever was imported before
   if (constexpr std::string_view mark = "\xef\xbb\xbf"; text.substr(0, mark.size()) == mark) text.remove_prefix(mark.size());  // which some editors write in front
   for (int line = 1; !text.empty(); ++line) {
     std::size_t const end = text.find('\n');
@@ -222,9 +223,18 @@ WEFT_DECL imported import_lines(std::string_view text) {
     cache::tuned known;
     o.found.trials = 0;  // not measured here
     std::string why;
-    auto const is_known = [&] { return cache::find_tuned(o.key, known) && (known.trials > 0 || known.ns <= o.found.ns); };
-    if (is_known()) ++r.known;  // measured here, or imported, and as fast
-    else if (cache::keep_tuned(o.key, o.found, false, nullptr, &why)) {
+    std::uint64_t const key = xxh64(o.key);
+    std::size_t at = 0;
+    for (std::size_t behind = taken.size(); at < behind;) {
+      std::size_t const middle = at + (behind - at) / 2;
+      if (taken[middle] < key) at = middle + 1;
+      else behind = middle;
+    }
+    bool const again = at < taken.size() && taken[at] == key;
+    auto const is_known = [&] { return cache::find_tuned(o.key, known) && (known.trials > 0 || (again && known.ns <= o.found.ns)); };
+    if (is_known()) ++r.known;  // measured here, or in this text, and as fast
+    else if (cache::keep_tuned(o.key, o.found, true, nullptr, &why)) {
+      if (!again) taken.insert(taken.begin() + at, key);
       if (!o.family.empty()) static_cast<void>(cache::keep_relative(o.family, o.own, true));
       ++r.taken;
     } else if (is_known()) {  // meanwhile

@@ -118,7 +118,9 @@ TEST_CASE("values that lowering refuses for other sizes, or that were imported, 
       task const lie(on_a_stack, {1}, longer, out(y));
       REQUIRE(cache::keep_tuned(lie.key, {{1}, lie.steps, 1000, 0}));
     }
-    CHECK(weft::schedule_reason(on_a_stack, longer, out(y)) == "not tuned: each knob has its first value");
+    CHECK(weft::schedule_reason(on_a_stack, longer, out(y)) ==
+          std::string("not tuned: each knob has its first value") +
+              (imported ? "; what was imported for these arguments is not taken: it does not become code here" : ""));
     on_a_stack(longer, out(y));
     CHECK(y(7) == 200);
   }

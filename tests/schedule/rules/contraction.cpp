@@ -551,6 +551,24 @@ TEST_CASE("what follows such a product takes its tile along the joined lines, in
       followed.on(far)(x, w, v, r, weft::out(z));
       CHECK((weft::evaluate({.contract = true}, followed, x, w, v, r) == z));
     }
+  // Where something stands behind the columns, the product keeps its own nest.
+  auto const behind = weft::kernel<"behind">([](auto x, auto w, auto v) {
+    auto const c = compute<"c">(w.extent(0), x.extent(1), x.extent(2), w.extent(1), [=](auto r, auto i, auto j, auto z) {
+      return sum(x.extent(0), [=](auto k) { return x(k, i, j) * w(r, z, k); });
+    });
+    return compute<"y">(w.extent(0), x.extent(1), x.extent(2), w.extent(1), [=](auto r, auto i, auto j, auto z) { return weft::max(c(r, i, j, z) + v(r), 0); });
+  });
+  for (std::int64_t const last : {1, 3}) {
+    weft::tensor<float, 3> const x = drawn<float>(1, 150, 9, 9), w = drawn<float>(2, 48, last, 150);
+    weft::tensor<float, 1> const v = drawn<float>(3, 48);
+    far.threads = 1;
+    std::string const loops = behind.on(far).loops(x, w, v);
+    INFO(loops);
+    CHECK(has_in_order(loops, {"unrolled", "vectorized"}));
+    weft::tensor<float, 4> y(48, 9, 9, last);
+    behind.on(far)(x, w, v, weft::out(y));
+    CHECK((weft::evaluate({.contract = true}, behind, x, w, v) == y));
+  }
   // A how-lambda that says the same computes the same.
   auto const by_hand = weft::kernel<"by_hand">(
       [](auto x, auto w, auto v) {

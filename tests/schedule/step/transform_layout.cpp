@@ -162,7 +162,8 @@ TEST_CASE("transform_layout: whole neighbours are joined, in their order, and ea
       {false, {0, 1, 0, 8, 1, 0, 0}},
       {false, {16, 1, 0, 0}},                     // of three, where there are two
       {false, {9, 1, 0, 0, 1, 0, 0}},             // beyond the last one
-      {false, {std::int64_t(1) << 40, 1, 0, 0}},
+      {false, {std::int64_t(1) << 40, 1, 0, 1, 1, 0, 0}},  // 0, if a number were cut
+      {false, {-8, 1, 0, 0}},
   };
   for (auto const& one : cases) {
     scheduled t;

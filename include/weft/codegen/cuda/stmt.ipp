@@ -141,7 +141,8 @@ WEFT_DECL launch_text stmt_printer::launch(ir::stmt s) {
     bound(s);
   } else {
     if (weft::detail::has_parallel(s))
-      k_.refuse("a parallel loop must be the whole body: one launch cannot order two of them");
+      WEFT_THROW(schedule_error(joined({k_.f.name, ": one launch of a GPU cannot do this: a parallel loop stands beside other work, or inside of it",
+                                        "\n  try   bind in its place, or the loop outermost in a nest of its own"})));
     open("if (blockIdx.x == 0 && threadIdx.x == 0)");
     print(s);
     close();

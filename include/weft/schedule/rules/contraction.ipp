@@ -856,7 +856,7 @@ WEFT_DECL bool rule_plan::tile_of_joined(int product, int last) {
   host_in(product, last);
   rule_view const v = view();
   stage_info const of = v.stage(product);
-  if (joined < 0 || own.rows > joined || of.results != 1 || axis_joined(last, own) != joined) return false;
+  if (joined < 0 || own.rows > joined || own.columns != of.spatial - 1 || of.results != 1 || axis_joined(last, own) != joined) return false;
   if (v.extent(last, joined) != v.extent(product, joined) || v.extent(last, own.columns) != v.extent(product, own.columns)) return false;
   // The first tile of rows packs panels of all terms.
   double const terms = v.iterations(product) / (v.iterations(product, false) + 1e-9), panel = terms * static_cast<double>(4 * v.lanes(product) * widest_bytes(v.p(), of));

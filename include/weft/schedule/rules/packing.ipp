@@ -350,8 +350,9 @@ WEFT_DECL bool rule_plan::packs_at_first(product_plan const& p) const {
   if (copy.constant || !copy.of_columns) return false;
   int terms = -1;
   for (int a = of.spatial; a < of.axes(); ++a) {
+    if (is_open(v.loop(p.stage, a))) return false;
     if (v.extent(p.stage, a) == 1) continue;
-    if (terms >= 0 || is_open(v.loop(p.stage, a))) return false;
+    if (terms >= 0) return false;
     terms = a;
   }
   if (terms < 0) return false;

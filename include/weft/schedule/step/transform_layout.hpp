@@ -72,6 +72,8 @@ struct transform_layout_rule {
   static constexpr bool holds_each_element_once(sequence<std::int64_t> const& numbers, int rank) {
     std::size_t const count = numbers.size() / 3;
     if (numbers.size() != 3 * count + 1 || count > 8) return false;
+    for (std::size_t t = 0; t < count; ++t)
+      if (numbers[3 * t] < 0 || numbers[3 * t] >= detail::joined_dims::most * detail::joined_dims::most) return false;
     sequence<bool> used(count, false);
     auto const digit = [&](std::int64_t dim, std::int64_t divisor, auto const& modulus_fits) -> std::int64_t {
       for (std::size_t t = 0; t < count; ++t) {
@@ -85,7 +87,7 @@ struct transform_layout_rule {
     for (int dim = 0; dim < rank;) {
       std::int64_t number = dim;
       for (std::size_t t = 0; t < count; ++t)  // two that begin there differ: one of them is left over
-        if (numbers[3 * t] >= 0 && detail::joined_dims(numbers[3 * t]).first == dim) number = numbers[3 * t];
+        if (detail::joined_dims(numbers[3 * t]).first == dim) number = numbers[3 * t];
       for (std::int64_t divisor = 1, modulus; true; divisor *= modulus) {
         modulus = digit(number, divisor, [](std::int64_t m) { return m == 1; });
         if (modulus < 0) modulus = digit(number, divisor, [](std::int64_t m) { return m > 1; });
