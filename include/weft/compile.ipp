@@ -195,8 +195,9 @@ inline std::string sentence_of(compile_request const& r, cache::relative const& 
                  "; not for ", sizes ? std::string("these") : sizes_text(*r.layout, wanted.extents)});
 }
 /// The schedule with the knob values that were kept for this task, if it still is legal and takes the steps that were measured; else with those of
-/// the nearest of three tasks for which that is legal here. `reason`: why; where what was kept is not taken that is put behind what it has. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
+/// the nearest of three tasks for which that is legal here. Of a how-lambda `first` is what it does with each knob's first value. A rule has not run yet, and `told`
 /// is what it is to be told: then what the nearest task leads to must have the form that was measured, as nothing else says that it is alike.
+/// `reason`: why it is taken; where nothing is, what it has stays, and behind that comes why what was kept does not fit.
 inline bool is_tuned(compile_request const& r, program const& expanded, schedule const& first, rule_input* told, schedule& into,
                      std::string* reason) {
   std::string const path = cache::directory_in_use();
@@ -216,11 +217,12 @@ inline bool is_tuned(compile_request const& r, program const& expanded, schedule
     if (told != nullptr) told->plan = best.plan;
     into = schedule_with(r, expanded, best.choices);
     bool const imported = best.trials == 0;
-    char const* const unfit = !is_usable(r, into)                                       ? "it is not legal here"
-                              : in_its_own_order && (imported || !why_not_bitwise(into).empty()) ? "sums keep their order here"
-                              : hash(into.steps) != best.steps                          ? "it has other steps here"
-                              : imported && !becomes_loops(kept, r, beginning, into)    ? "it does not become code here"
-                                                                                        : nullptr;
+    bool const has_the_bits = !in_its_own_order || (!imported && why_not_bitwise(into).empty());
+    char const* const unfit = !is_usable(r, into)                                    ? "it is not legal here"
+                              : !has_the_bits                                        ? "sums keep their order here"
+                              : hash(into.steps) != best.steps                       ? "it has other steps here"
+                              : imported && !becomes_loops(kept, r, beginning, into) ? "it does not become code here"
+                                                                                     : nullptr;
     if (unfit == nullptr) {
       if (reason != nullptr)
         *reason = imported ? std::string("imported for these arguments, and not measured here")

@@ -313,7 +313,7 @@ TEST_CASE("a stop is heard inside of a round of the search") {
   CHECK(static_cast<std::int64_t>(r.trials.size()) == last);
   CHECK(looks_of_many < 400);
 }
-/// In the process that the one before the last four starts.
+/// In the process that "tuning finds a faster schedule, keeps it, and later calls take it" starts.
 TEST_CASE("the next process takes what was found in its first call" * doctest::skip()) {
   char const* const directory = std::getenv("WEFT_TEST_CACHE");
   REQUIRE(directory != nullptr);
