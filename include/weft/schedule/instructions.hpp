@@ -110,11 +110,15 @@ template <dtype A, dtype B, dtype Sums, int Terms>
 constexpr program made_of_products() {
   return sum_of_products(A, B, Sums, Terms);
 }
+/// The pattern is made only where `p` may have it: most programs have nothing to ask about.
+constexpr bool adds_products(dtype a, dtype b, dtype sums, int terms, program const& p, std::int32_t body, sequence<std::int32_t>& loads) {
+  bool may = false;
+  for (tensor_info const& t : p.tensors) may = may || t.type == a;
+  return may && p.at(body).type == sums && is_body(sum_of_products(a, b, sums, terms), p, body, loads);
+}
 template <dtype A, dtype B, dtype Sums, int Terms>
 constexpr bool adds_products(program const& p, std::int32_t body, sequence<std::int32_t>& loads) {
-  bool may = false;  // most programs have nothing to ask about
-  for (tensor_info const& t : p.tensors) may = may || t.type == A;
-  return may && p.at(body).type == Sums && is_body(sum_of_products(A, B, Sums, Terms), p, body, loads);
+  return adds_products(A, B, Sums, Terms, p, body, loads);
 }
 /// One that adds products, by the forms that are given afterwards.
 template <dtype A, dtype B, dtype Sums, int Terms>
