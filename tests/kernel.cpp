@@ -6,6 +6,7 @@
 
 #include "support/kernels.hpp"
 #include "weft/direct.hpp"
+#include "weft/expr/exact.hpp"
 
 using namespace weft_test;
 using weft::out, weft::view;
@@ -766,6 +767,42 @@ TEST_CASE("a prepared kernel runs without compiling and refuses what it was not 
   CHECK_REFUSED("other shapes, strides or shared memory", prepared(longer, longer, 1.0f, out(longer)));
   CHECK_REFUSED("other shapes, strides or shared memory", prepared(x, z, 1.0f, out(z)));
   CHECK_REFUSED("other shapes, strides or shared memory", prepared(x, view(y.data(), 50).strided(0), 1.0f, out(z)));
+  std::vector<std::int32_t> const integers(50);
+  CHECK_REFUSED("other shapes, strides or shared memory", prepared(x, integers, 1.0f, out(z)));
+  CHECK_REFUSED("other shapes, strides or shared memory", prepared(x, y, 1, out(z)));
+  CHECK_REFUSED("other shapes, strides or shared memory", prepared(x, 1.0f, y, out(z)));
+  CHECK_REFUSED("(a null pointer)", prepared(x, view(static_cast<float const*>(nullptr), 50), 1.0f, out(z)));
+  CHECK_REFUSED("(a null pointer)", prepared(x, y, 1.0f, out(static_cast<float*>(nullptr), 50)));
+  prepared(x, y, 3.0f, out(z));
+  CHECK(z[49] == 3 * x[49] + y[49]);
+}
+
+TEST_CASE("a tensor of one element is a tensor in each call, not a number") {
+  constexpr auto scaled = weft::kernel<"scaled">([](auto s, auto x) {
+    return compute<"y">(x.extent(0), [=](auto i) { return s() * x(i); });
+  });
+  float const two = 2, three = 3;
+  std::vector<float> const x = numbers(20);
+  std::vector<float> y(20), z(20);
+  auto const prepared = scaled.prepare(view(&two), x, out(y));
+  for (int i = 0; i < 3; ++i) {
+    scaled(view(&two), x, out(y));
+    prepared(view(&three), x, out(z));
+    CHECK(y[19] == 2 * x[19]);
+    CHECK(z[19] == 3 * x[19]);
+    y[19] = z[19] = 0;
+  }
+  constexpr auto total = weft::kernel<"total">([](auto v) {
+    return weft::exact::stage<"total">([=] { return weft::sum(v.extent(0), [=](auto k) { return v(k); }); });
+  });
+  std::vector<float> own = numbers(20);
+  float sum = 0, again = 0;
+  total(own, out(&sum));
+  total(own, out(&again));
+  CHECK(again == sum);
+  CHECK_REFUSED("without being the same elements", total(own, out(&own[5])));
+  CHECK_THROWS_AS(total(own, out(static_cast<float*>(nullptr))), weft::argument_error);
+  CHECK_REFUSED("other shapes, strides or shared memory", total.prepare(own, out(&sum))(own, out(&own[5])));
 }
 
 // --- texts --------------------------------------------------------------------------------------------------------

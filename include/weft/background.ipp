@@ -57,11 +57,8 @@ class postponed_form final : public later_code {
 
  private:
   void publish() {
+    detail::publish(made->open != nullptr ? table->general : table->first, made);
     published_ = true;
-    ready_kernel** const list = made->open != nullptr ? &table->general : &table->first;
-    made->next = __atomic_load_n(list, __ATOMIC_ACQUIRE);
-    while (!__atomic_compare_exchange_n(list, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-    }
   }
   program what_;
   call_layout layout_;

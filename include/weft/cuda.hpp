@@ -117,11 +117,11 @@ struct argument_traits<cuda_view<T, Output, E...>> {
   static constexpr bool supported = false;  // by kernels on the CPU
   static constexpr bool is_output = Output;
   using type = fixed_arg<T, E...>;
+  static constexpr bool is_number = false;
+  static constexpr std::size_t plain_words = 0;
   static void describe(cuda_view<T, Output, E...> const& v, argument& a) {
     a.data = v.data;
-    a.type = dtype_of<T>;
-    a.rank = static_cast<std::int8_t>(sizeof...(E));
-    a.is_output = Output;
+    set_kind(a, kind_of(dtype_of<T>, sizeof...(E), false, Output));
     auto const strides = row_major(v.shape);
     for (std::size_t d = 0; d < v.shape.size(); ++d) a.extents[d] = v.shape[d], a.strides[d] = strides[d];
   }

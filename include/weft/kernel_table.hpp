@@ -43,6 +43,21 @@ struct kernel_face {
   bool const* on_gpu = nullptr;    // which arguments are in its memory; null: none
 };
 
+/// What a plain call compares and needs of a form, as addresses: the functions of what holds them are not made for speed (config.hpp).
+struct plain_form {
+  std::uint64_t const* words = nullptr;  // as plain_places says; null where a call needs more than addresses and numbers: open sizes, memory
+                                         // of its own, packed constants, outputs that lie on inputs
+  detail::byte_span const* spans = nullptr;  // of the elements of tensors
+  extern_call const* functions = nullptr;
+  kernel_entry entry = nullptr;
+  std::int32_t word_count = 0;
+  std::uint32_t wanted = 0;  // code_wanted
+};
+/// `o` as far as options' == looks at it.
+constexpr std::uint32_t code_wanted(options const& o) {
+  return std::uint32_t(o.checked) | std::uint32_t(o.debug) << 1 | std::uint32_t(o.perf) << 2 | std::uint32_t(o.plain) << 3 | std::uint32_t(o.bitwise) << 4;
+}
+
 struct ready_kernel;
 /// What will take the place of interim forms (shapes.hpp).
 class later_code {
@@ -74,11 +89,13 @@ struct ready_kernel {
   later_code* later = nullptr;        // not null: an interim form
   mutable void* workspace = nullptr;  // taken by the call that uses it
   ready_kernel* next = nullptr;
+  plain_form plain;
   ready_kernel() = default;
   ready_kernel(ready_kernel const&) = delete;
   ready_kernel& operator=(ready_kernel const&) = delete;
   ~ready_kernel() {
     delete open;
+    delete[] plain.words, delete[] plain.spans;
     if (later != nullptr && --later->users == 0) delete later;
   }
 };
@@ -111,7 +128,7 @@ struct dropped_at_unload {
 /// Errors  argument_error, schedule_error, device_error, internal_error; a form that failed is tried again
 /// Threads any; a hit takes no lock. In the lambdas of another kernel, a form that another thread is making just then
 ///         is made once more
-/// Cost    a hit compares the extents and strides
+/// Cost    a hit compares the extents and strides, and the addresses between which elements lie
 ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count);
 
 /// What calls of many shapes, and calls that do not wait for their code, need; most programs do without.
@@ -137,7 +154,43 @@ inline shape_services const* find_shapes() {
   return there;
 }
 
-/// Whether `k` was made for such arguments.
+/// A call with tensors and numbers that have no open sizes and are no constants, in the order of a kernel's arguments.
+struct plain_call {
+  void* const* tensors;
+  std::int64_t const* scalars;
+  std::uint64_t const* words;  // as plain_places says
+  int tensor_count, outputs, word_count;
+};
+/// The same by a call's types: room for it, or nothing. Most calls of small kernels are such.
+template <int Outputs, class... Traits>
+class plain_arguments {
+ public:
+  static constexpr bool is_possible = sizeof...(Traits) > 0 && (... && (Traits::plain_words > 0));
+  template <class... A>
+  explicit plain_arguments(A const&... a) {
+    constexpr std::size_t given = (0 + ... + (Traits::is_output ? 0 : Traits::plain_words));
+    constexpr int before = (0 + ... + (!Traits::is_output && !Traits::is_number));
+    detail::plain_places inputs{tensors_, scalars_, words_}, outputs{tensors_ + before, scalars_, words_ + given};
+    (Traits::place(a, Traits::is_output ? outputs : inputs), ...);
+  }
+  plain_call call() const { return {tensors_, scalars_, words_, tensors, Outputs, static_cast<int>(words)}; }
+
+ private:
+  static constexpr int tensors = (0 + ... + !Traits::is_number);
+  static constexpr std::size_t words = (0 + ... + Traits::plain_words);
+  void* tensors_[tensors + 1];
+  std::int64_t scalars_[sizeof...(Traits) + 1];
+  std::uint64_t words_[words + 1];
+};
+/// Runs `k` if it is for such a call, which needs nothing more: false, and nothing has run, where that is not so.
+///
+/// Errors  extern_error of a function that computes a stage
+/// Cost    4 to 12 ns over the call of a function pointer (three tensors of rank 2)
+bool run_plain(ready_kernel const& k, plain_call const& c);
+/// The same by the newest form of `table` that is for it. The kernel does not vary.
+bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c);
+
+/// Whether `k` was made for such arguments, which share memory as those that it was made for.
 bool fits(ready_kernel const& k, argument const* arguments, int count);
 
 /// The arguments with the shapes of outputs that were left out: those that the form was made for, or, where sizes are
@@ -163,6 +216,8 @@ compile_request request_of(kernel_face const& face, program const& what, call_la
 std::uint64_t next_number();
 /// Has no further call find the form.
 void give_up(ready_kernel const& k);
+/// Puts `made` in front of a table's list, where calls find it from now on.
+void publish(ready_kernel*& list, ready_kernel* made);
 /// Whether two forms of one kernel are of the same program and steps.
 bool same_lambdas(ready_kernel const& a, ready_kernel const& b);
 }

@@ -69,14 +69,12 @@ inline bool says_the_same(ready_kernel const& k, kernel_face const& face, lambda
   return same_trace(make_schedule(request(face, today.what, layout, machine_of(face))).steps, k.code.steps);
 }
 
-inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& face, argument const* arguments,
-                                  int count, std::uint64_t shared, lambda_state const* captured) {
+inline ready_kernel const* lookup(kernel_table const& table, kernel_face const& face, argument const* arguments, int count, lambda_state const* captured) {
   ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE);
   for (bool general = false;; k = k->next) {
     if (k == nullptr && (general || (general = true, k = __atomic_load_n(&table.general, __ATOMIC_ACQUIRE)) == nullptr)) return nullptr;
-    if (k->shared != shared || !(k->wanted == face.wanted) || !fits(*k, arguments, count)) continue;
     // By address: comparing targets feature by feature took 95 of a call's 130 ns.
-    if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != face.machine) continue;
+    if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != face.machine || !(k->wanted == face.wanted) || !fits(*k, arguments, count)) continue;
     if (captured != nullptr && !says_the_same(*k, face, *captured)) continue;
     return k->later == nullptr ? k : &linked_shapes.settled(face, *k);
   }
@@ -201,9 +199,33 @@ class kept_use {
   std::uint64_t states_[max_arguments];
 };
 WEFT_COLD_BEGIN
+/// Says what a plain call is compared with, if one may run it.
+inline void note_plain(ready_kernel& k) {
+  compiled_kernel const& c = k.code;
+  if (k.open != nullptr || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.workspace_bytes != 0 || c.keeps != 0 || c.checked) return;
+  for (argument const& a : k.arguments)
+    if (a.is_allocated_here || a.constant != nullptr) return;
+  sequence<std::uint64_t> words;
+  sequence<byte_span> spans;
+  for (argument const& a : k.arguments) {
+    words.push_back(kind_of(a));
+    if (a.is_scalar) continue;
+    spans.push_back(span_of(a));
+    for (int d = 0; d < a.rank; ++d) words.push_back(static_cast<std::uint64_t>(a.extents[d]));
+    for (int d = 0; d < a.rank; ++d) words.push_back(static_cast<std::uint64_t>(a.strides[d]));
+  }
+  auto const kept = [](auto const& all) {
+    auto* const copy = new std::remove_cvref_t<decltype(all[0])>[all.size()];
+    for (std::size_t i = 0; i < all.size(); ++i) copy[i] = all[i];
+    return copy;
+  };
+  k.plain.spans = kept(spans);
+  k.plain.words = kept(words);
+  k.plain.word_count = static_cast<std::int32_t>(words.size());
+  k.plain.functions = k.functions.data(), k.plain.entry = c.entry, k.plain.wanted = code_wanted(k.wanted);
+}
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
-inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments,
-                                           int count, std::uint64_t shared) {
+inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments, int count) {
   running_lambdas const running(face);
   lambda_state captured;
   if (face.varies) {
@@ -217,11 +239,11 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   }
   lambda_state const* const state = face.varies ? &captured : nullptr;
   if (state != nullptr)
-    if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
+    if (ready_kernel const* k = lookup(table, face, arguments, count, state)) return *k;
 
   fork_gate const no_fork;
   table_hold const hold(table.lock, !running.is_nested());
-  if (ready_kernel const* k = lookup(table, face, arguments, count, shared, state)) return *k;
+  if (ready_kernel const* k = lookup(table, face, arguments, count, state)) return *k;
   if (table.own != nullptr) table.own();
   if (!table.listed && is_of_this_library(&table)) {
     weft::guard const holding(tables_lock);
@@ -229,20 +251,21 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
     first_table = &table;
     table.listed = true;
   }
+  program what = face.varies ? captured.what : face.what(face.object);
+  check_digest(face, what);
+  bool left_out = false;
+  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
+  if (left_out) shape_outputs(what, arguments, count);
+  call_layout layout = weft::bind(what, face.name, arguments, count);
   auto* made = new ready_kernel;
   struct dropper {
     ready_kernel*& k;
     ~dropper() { delete k; }
   } const drop{made};
-  made->what = face.varies ? captured.what : face.what(face.object);
-  made->steps = captured.steps;
-  check_digest(face, made->what);
-  bool left_out = false;
-  for (int i = 0; i < count; ++i) left_out = left_out || arguments[i].is_allocated_here;
-  if (left_out) shape_outputs(made->what, arguments, count);
-  call_layout layout = weft::bind(made->what, face.name, arguments, count);
+  made->what = static_cast<program&&>(what);
   made->arguments.assign(arguments, arguments + count);
-  made->shared = shared;
+  made->steps = captured.steps;
+  made->shared = shared_memory(arguments, count);
   made->machine = face.machine;
   made->wanted = face.wanted;
   made->name = std::string(face.name);
@@ -263,9 +286,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   }
   static_cast<void>(host_services());  // made here, where no other thread forks
   ready_kernel** const list = for_many && made->later == nullptr ? &table.general : &table.first;
-  made->next = __atomic_load_n(list, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(list, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-  }
+  publish(*list, made);
   ready_kernel const& result = *made;
   made = nullptr;  // kept for the life of the process: code may be running in it at any time
   if (result.later != nullptr) shapes->begin(result);
@@ -281,11 +302,17 @@ WEFT_DECL std::uint64_t detail::next_number() {
   static std::uint64_t last = 0;
   return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
+WEFT_DECL void detail::publish(ready_kernel*& list, ready_kernel* made) {
+  note_plain(*made);
+  made->next = __atomic_load_n(&list, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(&list, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+  }
+}
 WEFT_DECL void detail::give_up(ready_kernel const& k) { __atomic_store_n(&k.machine, superseded, __ATOMIC_RELAXED); }
 WEFT_DECL bool detail::same_lambdas(ready_kernel const& a, ready_kernel const& b) {
   return same_program(a.what, b.what) && same_trace(a.steps, b.steps);
 }
-WEFT_DECL services const& detail::host_services() {
+WEFT_HOT_DECL services const& detail::host_services() {
   instruments const* const extra = find_instruments();
   static services const host{parallel_for, &runtime::default_pool(), extra != nullptr ? extra->report : nullptr};
   return host;
@@ -313,27 +340,25 @@ WEFT_DECL void kernel_table::drop() {
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
   if (k.open != nullptr && !k.open->fit(arguments, count)) return false;
+  argument const* const made_for = k.arguments.data();
   for (int i = 0; i < count; ++i) {
-    argument const &a = arguments[i], &b = k.arguments[static_cast<std::size_t>(i)];
+    argument const &a = arguments[i], &b = made_for[i];
     if ((a.constant == nullptr) != (b.constant == nullptr)) return false;
     if (k.open != nullptr) continue;
-    if (a.is_allocated_here != b.is_allocated_here) return false;
-    if (a.is_allocated_here) continue;  // its shape follows from the others
-    if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
+    if (a.is_allocated_here && b.is_allocated_here) continue;  // its shape follows from the others
+    if (detail::kind_of(a) != detail::kind_of(b)) return false;
     for (int d = 0; d < a.rank; ++d)
-      if (a.extents[d] != b.extents[d] || a.strides[d] != b.strides[d]) return false;
+      if (((a.extents[d] ^ b.extents[d]) | (a.strides[d] ^ b.strides[d])) != 0) return false;
     // Let the slow path say what is wrong.
     if (a.data == nullptr && !a.is_scalar && !k.nothing_to_do && !detail::is_empty(a)) return false;
   }
-  return true;
+  return shared_memory(arguments, count) == k.shared;
 }
 
-WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments,
-                                              int count) {
-  std::uint64_t const shared = shared_memory(arguments, count);
+WEFT_HOT_DECL ready_kernel const& find_or_compile(kernel_table& table, kernel_face const& face, argument* arguments, int count) {
   if (!face.varies)
-    if (ready_kernel const* k = detail::lookup(table, face, arguments, count, shared, nullptr)) return *k;
-  return detail::find_by_lambdas(table, face, arguments, count, shared);
+    if (ready_kernel const* k = detail::lookup(table, face, arguments, count, nullptr)) return *k;
+  return detail::find_by_lambdas(table, face, arguments, count);
 }
 
 WEFT_HOT_DECL argument const* shaped(ready_kernel const& k, argument* arguments, int count) {
@@ -342,6 +367,41 @@ WEFT_HOT_DECL argument const* shaped(ready_kernel const& k, argument* arguments,
   return arguments;
 }
 
+namespace detail {
+[[gnu::cold]] inline void raise_failure(ready_kernel const& k, failure const& failed, std::int32_t code) {
+  if (failed.text == nullptr) raise_extern(k.name, k.what, static_cast<std::int32_t>(failed.numbers[0]), code);
+  linked_instruments.raise(failed);
+}
+}  // namespace detail
+namespace detail {
+[[gnu::always_inline]] inline bool run_if_plain(ready_kernel const& k, plain_call const& c) {
+  plain_form const& form = k.plain;
+  if (form.word_count != c.word_count) return false;
+  std::uint64_t differences = 0;
+  for (int i = 0; i < c.word_count; ++i) differences |= c.words[i] ^ form.words[i];
+  if (differences != 0) return false;
+  // Whether elements of an output may be another argument's, too, or an address is null: others say what that is.
+  byte_span const* const spans = form.spans;
+  auto const address = [&](int i) { return reinterpret_cast<std::uintptr_t>(c.tensors[i]); };
+  bool apart = true;
+  for (int i = 0; i < c.tensor_count; ++i) apart = apart && address(i) != 0;
+  for (int o = c.tensor_count - c.outputs; o < c.tensor_count; ++o) {
+    std::uintptr_t const first = address(o) + spans[o].first, last = address(o) + spans[o].last;
+    for (int i = 0; i < o; ++i) apart = apart && (last <= address(i) + spans[i].first || address(i) + spans[i].last <= first);
+  }
+  if (!apart || __atomic_load_n(&chosen_runner, __ATOMIC_ACQUIRE) != nullptr) return false;
+  failure failed;
+  launch const l{c.tensors, nullptr, c.scalars, nullptr, &host_services(), &failed, nullptr, nullptr, form.functions};
+  if (std::int32_t const code = form.entry(&l); code != 0) raise_failure(k, failed, code);
+  return true;
+}
+}  // namespace detail
+[[gnu::noinline]] WEFT_HOT_DECL bool run_plain(ready_kernel const& k, plain_call const& c) { return detail::run_if_plain(k, c); }
+[[gnu::noinline]] WEFT_HOT_DECL bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c) {
+  for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+    if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) == machine && k->plain.wanted == wanted && detail::run_if_plain(*k, c)) return true;
+  return false;
+}
 WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {
   if (k.nothing_to_do) return;
   void* pointers[max_arguments];
@@ -381,10 +441,7 @@ WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int cou
   launch const l{pointers, sizes, scalars, workspace.memory, &detail::host_services(), &failed, nullptr, kept.memory(),
                  k.functions.data()};
   loop_runner const* const r = __atomic_load_n(&detail::chosen_runner, __ATOMIC_ACQUIRE);
-  if (std::int32_t const code = r != nullptr ? r->call(*r, k.code.entry, l) : k.code.entry(&l); code != 0) {
-    if (failed.text == nullptr) raise_extern(k.name, k.what, static_cast<std::int32_t>(failed.numbers[0]), code);
-    linked_instruments.raise(failed);
-  }
+  if (std::int32_t const code = r != nullptr ? r->call(*r, k.code.entry, l) : k.code.entry(&l); code != 0) detail::raise_failure(k, failed, code);
   kept.done();
 }
 

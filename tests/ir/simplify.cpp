@@ -276,6 +276,28 @@ TEST_CASE("what a branch says is known to the last number") {
                    "    else:\n      B[i] = A[i where 5 <= i]\n")
             .find("A[i]") == std::string::npos);
 }
+TEST_CASE("of tiles in pieces the one that is cut is known by how much") {
+  // 64 rows in tiles of 6, six of them in a piece: the eleventh has four rows.
+  std::string const head = "for i in 0..2:\n  for j in 0..min(6, i * -6 + 11):\n    if i * 36 + j * 6 + 5 < 64:\n      B[i * 36 + j * 6] = 1.0f32\n";
+  std::string const cut = "      B[i * 36 + j * 6] = A[3 where i * 36 + j * 6 + 3 < 64]\n      B[i * 36 + j * 6 + 1] = A[4 where 68 <= i * 36 + j * 6 + 4 + 4]\n";
+  auto const with = [&](std::string const& first, std::string const& second) {
+    return head + "    else:\n      B[i * 36 + j * 6] = " + first + "\n      B[i * 36 + j * 6 + 1] = " + second + "\n";
+  };
+  auto const indented = [](std::string text) {
+    std::string all = "  ";
+    for (std::size_t i = 0; i < text.size(); ++i) all += text[i], all += text[i] == '\n' && i + 1 < text.size() ? "  " : "";
+    return all;
+  };
+  CHECK(simplified(indented(head + "    else:\n" + cut)) == with("A[3]", "A[4]"));
+  CHECK(simplified(indented(with("A[3 where i * 36 + j * 6 + 4 < 64]", "A[4 where 60 < i * 36 + j * 6]"))) == with("0.0f32", "0.0f32"));
+  // Of open sizes, in a tile that is whole no end is near.
+  CHECK(simplified("  for i in 0..(n + 31) // 32:\n    if i * 32 + 31 < n:\n      for j in 0..(min(32, n - i * 32) + 15) // 16:\n        B[j] = A[3 where i * 32 + 30 < n]\n"
+                   "    else:\n      for j in 0..(min(32, n - i * 32) + 15) // 16:\n        B[j] = A[3]\n") ==
+        "for i in 0..(n + 31) // 32:\n  if i * 32 + 31 < n:\n    for j in 0..2:\n      B[j] = A[3]\n  else:\n    for j in 0..i * -2 + (n + 15) // 16:\n      B[j] = A[3]\n");
+  // Where both pieces may have six tiles, the twelfth has no rows, and which one is cut is not known.
+  std::string const other = "for i in 0..2:\n  for j in 0..6:\n    if i * 36 + j * 6 + 5 < 64:\n      B[i] = 1.0f32\n    else:\n      B[i] = A[3 where i * 36 + j * 6 < 64]\n";
+  CHECK(simplified(indented(other)) == other);
+}
 TEST_CASE("branches behind one another that hang on the same are one") {
   CHECK(simplified("  for i in 0..10:\n    if i * 2 + 5 < 9:\n      B[i] = A[i]\n    else:\n      B[i] = 0.0f32\n"
                    "    if 5 < 9 - i * 2:\n      B[i + 10] = A[i]\n    B[63] = 1.0f32\n    if i < 2:\n      B[62] = 1.0f32\n") ==

@@ -126,9 +126,9 @@ TEST_CASE("a loop in most tiles of which no edge is near stands there without it
         "for j in 0..4:\n"
         "  for i in 0..min(min(j * 8 + 8, 30), min(j * 64 + 60, 236) // 8):\n"
         "    B[ramp(i * 8, 1, 8)] = 1.0f32x8\n"
-        "  let $0 = min(min(j * 8 + 8, 30), min(j * 64 + 60, 236) // 8)\n"
-        "  for i in $0..$0 + (min(j * 8 + 8, 30) + $0 * -1):\n"
-        "    B[ramp(i * 8, 1, 8)] = 1.0f32x8 where ramp(i * 8, 1, 8) < broadcast(min(j * 64 + 60, 236), 8)\n");
+        "  if 0 < min(j * 8 + 8, 30) + min(min(j * 8 + 8, 30), min(j * 64 + 60, 236) // 8) * -1:\n"
+        "    let $0 = ramp(min(min(j * 8 + 8, 30), min(j * 64 + 60, 236) // 8) * 8, 1, 8)\n"
+        "    B[$0] = 1.0f32x8 where $0 < broadcast(min(j * 64 + 60, 236), 8)\n");
 }
 TEST_CASE("in tiles a border that wraps around is there in those alone that have an edge") {
   CHECK(cut("  for k in 0..4 parallel:\n    for j in 0..max(k, 8):\n      for i in 0..6:\n"

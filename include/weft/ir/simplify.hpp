@@ -15,7 +15,7 @@ struct interval {
 /// What is known of each loop variable. A size that is open is at least 1 and at most 2^40.
 class range_table {
  public:
-  /// A range, and where the loop's length hangs on open sizes, the loop: it may have one of its iterations.
+  /// A range, and where the loop's length hangs on open sizes or on loops around, the loop: it may have one of its iterations.
   struct entry {
     interval range;
     ir::expr begin = nullptr, extent = nullptr;

@@ -348,7 +348,7 @@ class simplifier final : public ir::rewriter {
     if (!split(e->a, x, sx) || !split(e->b, y, sy)) return e;
     if (!is_exact(x, ranges_) || !is_exact(y, ranges_) || !small(sx) || !small(sy)) return e;
     x.add(y, -1);
-    interval r = range_of(x, ranges_);
+    interval r = narrowed(range_of(x, ranges_), x);
     std::int64_t const drift = (sx - sy) * (e->lanes - 1);
     (drift < 0 ? r.low : r.high) = plus(drift < 0 ? r.low : r.high, drift);
     switch (e->kind) {
@@ -386,7 +386,7 @@ class simplifier final : public ir::rewriter {
     linear const other = linear_form(e->b);
     if (!is_exact(d, ranges_) || !is_exact(other, ranges_)) return e;
     d.add(other, -1);
-    interval const r = range_of(d, ranges_);
+    interval const r = narrowed(range_of(d, ranges_), d);
     bool const lower = e->kind == op::min;
     if (r.high <= 0) return lower ? e->a : e->b;
     if (r.low >= 0) return lower ? e->b : e->a;
@@ -490,14 +490,52 @@ class simplifier final : public ir::rewriter {
     forget();
     return ir::branch(m_, condition, then, otherwise);
   }
+  /// With what branches around say of the same sum.
+  interval narrowed(interval r, linear const& x) const {
+    for (known_sum const& k : sums_) {
+      if (k.sum.terms.size() != x.terms.size()) continue;
+      for (std::int64_t const sign : {1, -1}) {
+        linear rest = x;
+        rest.add(k.sum, -sign);
+        if (!rest.terms.empty()) continue;
+        std::int64_t const low = rest.constant + (sign > 0 ? k.range.low : -k.range.high), high = rest.constant + (sign > 0 ? k.range.high : -k.range.low);
+        r = {low > r.low ? low : r.low, high < r.high ? high : r.high};
+      }
+    }
+    return r;
+  }
+  /// In a branch on a sum of multiples of variables and sizes, `d` < 0, the sum's range is smaller, in steps of what divides them all: of tiles in
+  /// pieces only the last one is cut, and it is known by how much; of those of open sizes it is known which are whole.
+  ir::stmt where_sum(linear d, bool holds, ir::stmt s) {
+    std::int64_t const constant = d.constant;
+    std::int64_t g = 0;
+    for (linear::term const& t : d.terms) {
+      if ((t.atom->kind != op::axis && t.atom->kind != op::extent) || !small(t.coefficient)) return (*this)(s);
+      g = common_divisor(g, t.coefficient);
+    }
+    d.constant = 0;
+    interval r = narrowed(range_of(d, ranges_), d);
+    constexpr std::int64_t far = std::int64_t(1) << 58;
+    if (g == 0 || r.low < -far || r.high > far || !small(constant)) return (*this)(s);
+    if (holds && -constant - 1 < r.high) r.high = -constant - 1;
+    if (!holds && -constant > r.low) r.low = -constant;
+    r.low = ceil_div(r.low, g) * g, r.high = floor_div(r.high, g) * g;
+    sums_.push_back({d, r});
+    ir::stmt const inside = (*this)(s);
+    sums_.pop_back();
+    return inside;
+  }
   /// In a branch on c * v + constant < 0 (scalar, one variable) the variable's range is smaller.
   ir::stmt where(ir::expr condition, bool holds, ir::stmt s) {
     forget();
     if (condition->kind != op::lt && condition->kind != op::le) return (*this)(s);
     if (condition->a->type != dtype::i64 || condition->lanes > 1) return (*this)(s);
     linear d = linear_form(condition->a);
-    d.add(linear_form(condition->b), -1);
+    linear const other = linear_form(condition->b);
+    if (!is_exact(d, ranges_) || !is_exact(other, ranges_)) return (*this)(s);  // it may wrap
+    d.add(other, -1);
     if (condition->kind == op::le) d.constant -= 1;
+    if (d.terms.size() > 1) return where_sum(d, holds, s);
     if (d.terms.size() != 1 || d.terms[0].atom->kind != op::axis) return (*this)(s);
     auto const v = static_cast<std::int32_t>(d.terms[0].atom->value);
     std::int64_t const c = d.terms[0].coefficient;
@@ -516,8 +554,13 @@ class simplifier final : public ir::rewriter {
     return inside;
   }
 
+  struct known_sum {
+    linear sum;  // without a constant
+    interval range;
+  };
   static constexpr int most_compared = 256;
   range_table ranges_;
+  sequence<known_sum> sums_;
   int compared_ = 0;  // pairs of bounds, of one comparison
 };
 
@@ -611,7 +654,7 @@ inline bool hangs_on_sizes(ir::expr e, int& visits) {
 WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {
   set(variable, of_loop(begin, extent));
   int visits = detail::visits_of_one_range;
-  bool const open = detail::hangs_on_sizes(extent, visits);
+  bool const open = extent->variables != 0 || detail::hangs_on_sizes(extent, visits);
   entry& e = at(variable);
   e.begin = open ? begin : nullptr;
   e.extent = open ? extent : nullptr;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <string_view>  // declares std::ranges::enable_borrowed_range
 #include <type_traits>
 #include <utility>
@@ -31,12 +32,40 @@ struct argument {
   bool is_scalar = false;
   bool is_output = false;
   bool is_allocated_here = false;  // an output that the caller left out
+  std::uint8_t unused[3] = {};
   std::int64_t scalar_bits = 0;
   std::int64_t extents[max_rank];
   std::int64_t strides[max_rank];
 };
 
 namespace detail {
+/// All that an argument is but its address, extents and strides, as one word, which a call compares: it is written as one, too, since a processor
+/// waits for what was written in parts.
+constexpr std::uint64_t kind_of(dtype type, std::size_t rank, bool is_scalar, bool is_output) {
+  struct facts {
+    dtype type;
+    std::int8_t rank;
+    bool is_scalar, is_output, is_allocated_here;
+    std::uint8_t unused[3];
+  };
+  static_assert(sizeof(facts) == offsetof(argument, scalar_bits) - offsetof(argument, type));
+  return __builtin_bit_cast(std::uint64_t, facts{type, static_cast<std::int8_t>(rank), is_scalar, is_output, false, {}});
+}
+inline std::uint64_t kind_of(argument const& a) {
+  std::uint64_t word = 0;
+  __builtin_memcpy(&word, reinterpret_cast<char const*>(&a) + offsetof(argument, type), sizeof word);
+  return word;
+}
+inline void set_kind(argument& a, std::uint64_t word) {
+  __builtin_memcpy(reinterpret_cast<char*>(&a) + offsetof(argument, type), &word, sizeof word);
+}
+/// Where a plain call (kernel_table.hpp) writes what it is called with: addresses, the bits of numbers, and in words each argument's kind, of
+/// tensors with their extents and strides behind it.
+struct plain_places {
+  void** tensors;
+  std::int64_t* scalars;
+  std::uint64_t* words;
+};
 /// Throws argument_error when the extents ask for more than `size` elements.
 void check_range_size(std::size_t size, std::int64_t const* extents, int rank);
 /// Throws argument_error when these strides lead outside of `size` elements.
@@ -281,6 +310,7 @@ template <class A>
 struct argument_traits {
   static constexpr bool supported = false;
   static constexpr bool is_output = false;
+  static constexpr std::size_t plain_words = 0;  // of plain_places; 0: no call with it is a plain one
   using type = void;
 };
 template <class T>
@@ -288,25 +318,34 @@ template <class T>
 struct argument_traits<T> {
   static constexpr bool supported = true;
   static constexpr bool is_output = false;
+  static constexpr bool is_number = true;
   using type = scalar_arg<T>;
   static void describe(T value, argument& a) {
-    a.is_scalar = true;
-    a.type = dtype_of<T>;
+    set_kind(a, kind);
     a.scalar_bits = to_bits(value);
   }
+  static constexpr std::uint64_t kind = kind_of(dtype_of<T>, 0, true, false);
+  static constexpr std::size_t plain_words = 1;
+  static void place(T value, plain_places& at) { *at.scalars++ = to_bits(value), *at.words++ = kind; }
 };
 template <class T, bool Output, std::int64_t... E>
 struct argument_traits<tensor_view<T, Output, E...>> {
   static_assert(sizeof...(E) <= max_rank, "weft: a tensor has at most eight dimensions");
   static constexpr bool supported = true;
   static constexpr bool is_output = Output;
+  static constexpr bool is_number = false;
   using type = fixed_arg<T, E...>;
   static void describe(tensor_view<T, Output, E...> const& v, argument& a) {
     a.data = v.data;
-    a.type = dtype_of<T>;
-    a.rank = static_cast<std::int8_t>(sizeof...(E));
-    a.is_output = Output;
+    set_kind(a, kind);
     for (std::size_t d = 0; d < sizeof...(E); ++d) a.extents[d] = v.extents[d], a.strides[d] = v.strides[d];
+  }
+  static constexpr std::uint64_t kind = kind_of(dtype_of<T>, sizeof...(E), false, Output);
+  static constexpr std::size_t plain_words = ((E < dynamic) || ...) ? 0 : 1 + 2 * sizeof...(E);
+  static void place(tensor_view<T, Output, E...> const& v, plain_places& at) {
+    *at.tensors++ = v.data, *at.words++ = kind;
+    for (std::int64_t e : v.extents) *at.words++ = static_cast<std::uint64_t>(e);
+    for (std::int64_t s : v.strides) *at.words++ = static_cast<std::uint64_t>(s);
   }
 };
 template <class V>
@@ -321,6 +360,10 @@ struct argument_traits<A> : argument_traits<decltype(view(std::declval<A const&>
   static void describe(A const& from, argument& a) {
     auto const v = view(from);
     argument_traits<std::remove_const_t<decltype(v)>>::describe(v, a);
+  }
+  static void place(A const& from, plain_places& at) {
+    auto const v = view(from);
+    argument_traits<std::remove_const_t<decltype(v)>>::place(v, at);
   }
 };
 }  // namespace detail

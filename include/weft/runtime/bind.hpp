@@ -17,6 +17,11 @@ inline constexpr std::uint64_t shared_in_part = ~std::uint64_t(0);
 std::uint64_t shared_memory(argument const* arguments, int count);
 
 namespace detail {
+/// The bytes that an argument's elements lie in, counted from its address, also backwards. Unsigned, since a shape that overflows is refused only after this.
+struct byte_span {
+  std::uint64_t first = 0, last = 0;  // the same: none
+};
+byte_span span_of(argument const& a);
 /// Dimension `dim` of input `tensor` and `other_dim` of `other`: one axis walks along both, so they must be as long.
 struct walked_pair {
   std::int32_t tensor, dim, other, other_dim;

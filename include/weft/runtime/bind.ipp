@@ -6,21 +6,22 @@
 namespace weft::inline WEFT_ABI {
 namespace detail {
 
-/// The addresses that an argument's elements lie between.
-inline void footprint(argument const& a, std::uintptr_t& first, std::uintptr_t& last) {
-  // Unsigned, since a shape that overflows is refused only after this.
+WEFT_HOT_DECL byte_span span_of(argument const& a) {
   std::uint64_t low = 0, high = 1;
   for (int d = 0; d < a.rank; ++d) {
-    if (a.extents[d] <= 0) {
-      first = last = 0;
-      return;
-    }
+    if (a.extents[d] <= 0) return {};
     std::uint64_t const reach = static_cast<std::uint64_t>(a.extents[d] - 1) * static_cast<std::uint64_t>(a.strides[d]);
     (a.strides[d] < 0 ? low : high) += reach;
   }
+  auto const each = static_cast<std::uint64_t>(size_bytes(a.type));
+  return {low * each, high * each};
+}
+/// The addresses that an argument's elements lie between.
+inline void footprint(argument const& a, std::uintptr_t& first, std::uintptr_t& last) {
+  byte_span const s = span_of(a);
+  bool const any = s.first != s.last;
   auto const base = reinterpret_cast<std::uintptr_t>(a.data);
-  first = base + low * static_cast<std::uint64_t>(size_bytes(a.type));
-  last = base + high * static_cast<std::uint64_t>(size_bytes(a.type));
+  first = any ? base + s.first : 0, last = any ? base + s.last : 0;
 }
 
 /// Whether two arguments are the same elements in the same order.

@@ -72,6 +72,7 @@ struct argument_traits<constant<V>> : argument_traits<V> {
     argument_traits<V>::describe(c.view(), a);
     a.constant = const_cast<constant<V>*>(&c);  // which may hold more after the call, behind its lock
   }
+  static constexpr std::size_t plain_words = 0;
 };
 }  // namespace detail
 

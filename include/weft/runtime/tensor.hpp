@@ -110,17 +110,27 @@ struct argument_traits<tensor<T, Rank>> {
   static_assert(Rank <= max_rank, "weft: a tensor has at most eight dimensions");
   static constexpr bool supported = true;
   static constexpr bool is_output = false;
+  static constexpr bool is_number = false;
   using type = arg<T, Rank>;
   static void describe(tensor<T, Rank> const& t, argument& a) {
     a.data = const_cast<T*>(t.data());
-    a.type = dtype_of<T>;
-    a.rank = Rank;
+    set_kind(a, kind_of(dtype_of<T>, Rank, false, false));
     std::int64_t stride = 1;
     for (int d = Rank; d-- > 0;) {
       a.extents[d] = t.extent(d);
       a.strides[d] = stride;
       stride *= t.extent(d) > 1 ? t.extent(d) : 1;
     }
+  }
+  static constexpr std::size_t plain_words = 1 + 2 * std::size_t(Rank);
+  static void place(tensor<T, Rank> const& t, plain_places& at) {
+    *at.tensors++ = const_cast<T*>(t.data()), *at.words++ = kind_of(dtype_of<T>, Rank, false, false);
+    std::int64_t stride = 1;
+    for (int d = Rank; d-- > 0;) {
+      at.words[d] = static_cast<std::uint64_t>(t.extent(d)), at.words[Rank + d] = static_cast<std::uint64_t>(stride);
+      stride *= t.extent(d) > 1 ? t.extent(d) : 1;
+    }
+    at.words += 2 * Rank;
   }
 };
 template <class T, int Rank, bool Output, std::size_t... I>
