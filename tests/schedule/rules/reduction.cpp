@@ -229,6 +229,38 @@ TEST_CASE("a sum of one stream from beyond the second cache has vectors of half 
     for (std::int64_t const n : {5, 150}) check(drawn_of(times_vector, drawn<float>(2, 16, n), drawn<float>(3, n)));
   }
 }
+TEST_CASE("what a sum reads from far away is asked for: one stream and several 2 KiB ahead, a matrix beside a vector 16") {
+  weft::target t = without_caches();
+  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 12, t.l3_bytes = 1 << 20, t.l3_bytes_per_cycle = 8;
+  auto const x = drawn<float>(1, 4096), y = drawn<float>(2, 4096), v = drawn<float>(3, 160);
+  auto const a = drawn<float>(4, 64, 160);
+  constexpr auto product = weft::kernel<"product">([](auto p, auto q) {
+    return compute<"d">(1, [=](auto) { return sum(p.extent(0), [=](auto k) { return p(k) * q(k); }); });
+  });
+  auto const asks = [](std::string const& loops) { return loops.find("prefetch") != std::string::npos; };
+  CHECK_FALSE(asks(total.on(t).loops(x)));  // of machines with AMX it is known that it pays
+  t.features.push_back("amx-tile");
+  CHECK(has_in_order(total.on(t).loops(x), {"prefetch A for k + 32", "vectorized", " in 0..16\n"}));
+  INFO(times_vector.on(t).loops(a, v));
+  CHECK(has_in_order(times_vector.on(t).loops(a, v), {"prefetch A for k + 256", "vectorized", "part(16)\n"}));
+  std::string const both = product.on(t).loops(x, y);
+  CHECK(both.find("prefetch A for k + 32") != std::string::npos);
+  CHECK(both.find("prefetch B for k + 32") != std::string::npos);
+  CHECK_FALSE(asks(total.on(t).loops(v)));  // it stays near
+  weft::rule_input in;
+  in.l1_bytes = 64, in.l2_bytes = 256, in.l3_bytes = 1 << 20, in.l3_bytes_per_cycle = 8, in.past_far_bytes = 1 << 20;
+  auto const check = [&](fuzz::drawn const& d) {
+    weft::schedule s(d.what, fuzz::extents_of(d), weft::schedule_limits{32, 64});
+    weft::schedule_by_rule(s, in);
+    CHECK(fuzz::check_interpreted(d, s.steps) == "");
+    CHECK(fuzz::check_compiled(d, s.steps) == "");
+  };
+  for (std::int32_t const threads : {1, 3}) {
+    in.threads = threads;
+    for (std::int64_t const n : {150, 300, 4096, 1001}) check(drawn_of(total, drawn<float>(1, n))), check(drawn_of(product, drawn<float>(1, n), drawn<float>(2, n)));
+    for (std::int64_t const n : {33, 150}) check(drawn_of(times_vector, drawn<float>(2, 16, n), drawn<float>(3, n)));
+  }
+}
 TEST_CASE("terms are taken in another order only where that is allowed") {
   weft::tensor<float, 2> x(3, 1000);
   std::uint64_t state = 42;

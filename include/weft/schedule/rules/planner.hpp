@@ -402,6 +402,7 @@ class rule_plan {
     std::int32_t streamed = -1;  // the tensor that is read from memory
   };
   row_group group_of_rows(int stage, int k);
+  void ask_for_streams(int stage, int l, int axis, std::int64_t width, int streams);
   void ask_for_rows(row_group const& g, int stage, int l, int row, std::int64_t width);
   bool in_parts(int stage);
   /// Reduced axes that are lanes together, innermost first, and so many iterations of `outer`: as one row with them, or side by side.
