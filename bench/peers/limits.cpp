@@ -61,6 +61,7 @@ bandwidth measured_bandwidth(std::int64_t bytes, int threads) {
   float volatile kept = 0;
   bandwidth b;
   b.read = fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { kept = read_loop(data(t), each); }); });
+  b.read_asked = fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { kept = read_asked_loop(data(t), each); }); });
   b.copy = fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { copy_loop(data(t) + half, data(t), half); }); });
   b.copy_past_cache =
       fastest(moved, [&] { on_threads(threads, [&](std::int64_t t) { copy_past_cache_loop(data(t) + half, data(t), half); }); });

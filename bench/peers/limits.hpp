@@ -18,7 +18,7 @@ double tiles_u8s8_gops();
 double tiles_bf16_gflops();
 
 struct bandwidth {
-  double read = 0, copy = 0, copy_past_cache = 0, copy_asked = 0;  // GB/s; of copies, what is read and what is written together
+  double read = 0, read_asked = 0, copy = 0, copy_past_cache = 0, copy_asked = 0;  // GB/s; of copies, what is read and what is written together
 };
 
 /// Over and over the same memory of that many bytes in all. The best of several rounds: a limit is not lowered by what others do.
@@ -30,5 +30,7 @@ void copy_past_cache_loop(float* to, float const* from, std::int64_t count);
 /// Of which lines are asked for 4 KiB before they are read and written.
 void copy_asked_loop(float* to, float const* from, std::int64_t count);
 float read_loop(float const* from, std::int64_t count);
+/// One vector at a time, each line of which is asked for 2 KiB before.
+float read_asked_loop(float const* from, std::int64_t count);
 
 }  // namespace bench::peers

@@ -86,6 +86,17 @@ float read_loop(float const* from, std::int64_t count) {
   return all[0];
 }
 
+float read_asked_loop(float const* from, std::int64_t count) {
+  reg a{};
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    if (i % 16 == 0) __builtin_prefetch(from + (i + 512 < count ? i + 512 : i));  // past the end nothing is asked for
+    a = plus(a, load(from + i));
+  }
+  alignas(64) float all[lanes];
+  store(all, a);
+  return all[0];
+}
+
 // Twelve sums in registers. They begin with different values, or the compiler would compute equal ones once.
 #if defined(__AVX512VNNI__)
 double u8s8_gops() {

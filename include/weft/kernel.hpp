@@ -414,7 +414,8 @@ struct call_types<What, How, hana::tuple<In...>> {
 ///
 /// Errors  argument_error when the shapes, strides or shared memory differ; device_error; extern_error of a function that
 ///         computes a stage; of checked code access_error
-/// Cost    4 to 12 ns over the call of a function pointer; 15 to 25 where constants are packed, memory is shared or the kernel needs some of its own
+/// Cost    4 to 15 ns over the call of a function pointer (plain calls: kernel_table.hpp); 15 to 25 where constants are packed, memory is
+///         shared, the kernel needs some of its own, or an executor of the program's runs it
 template <int Inputs, int Outputs>
 class prepared_kernel {
  public:
@@ -447,7 +448,7 @@ class prepared_kernel {
 /// A computation and a schedule. Make one with weft::kernel; call it with tensors, views, ranges and numbers.
 ///
 /// Threads  any number at once; the first call for each list of types and shapes compiles, the others wait for it
-/// Cost     first call 3 to 12 ms (once 10 to 30 ms more for loading LLVM), then what a prepared_kernel costs, and 2 ns
+/// Cost     first call 3 to 12 ms (once 10 to 30 ms more for loading LLVM), then what a prepared_kernel costs, and up to 2 ns
 template <fixed_string Name, class What, class How>
 struct kernel_t {
   What what;

@@ -13,7 +13,7 @@ namespace weft::inline WEFT_ABI {
 /// has it: such a call is bound, and refused, each time.
 inline constexpr std::uint64_t shared_in_part = ~std::uint64_t(0);
 /// Which outputs are the same elements as which other arguments, as a number; 0 when they share no memory. Inputs may
-/// overlap. Cost a few comparisons per pair, 100 ns more where one lies among the other; part of every call.
+/// overlap. Cost a few comparisons per pair, 100 ns more where one lies among the other; part of every call that is no plain one (kernel_table.hpp).
 std::uint64_t shared_memory(argument const* arguments, int count);
 
 namespace detail {
