@@ -6,6 +6,7 @@
 #include <weft/base/sequence.hpp>
 
 #include "fuzz/random.hpp"
+#include "weft/interp/interp.hpp"
 #include "weft/ir/linear.hpp"
 #include "weft/ir/parse.hpp"
 #include "weft/ir/print.hpp"
@@ -297,6 +298,60 @@ TEST_CASE("of tiles in pieces the one that is cut is known by how much") {
   // Where both pieces may have six tiles, the twelfth has no rows, and which one is cut is not known.
   std::string const other = "for i in 0..2:\n  for j in 0..6:\n    if i * 36 + j * 6 + 5 < 64:\n      B[i] = 1.0f32\n    else:\n      B[i] = A[3 where i * 36 + j * 6 < 64]\n";
   CHECK(simplified(indented(other)) == other);
+}
+TEST_CASE("loops in loops, with branches on sums inside of branches, compute what they did") {
+  weft_test::fuzz::random_source r(20261128);
+  auto const number = [&](int low, int high) { return std::to_string(r.between(low, high)); };
+  auto const sum = [&](bool sizes) {
+    std::string text = r.one_of({"i * ", "i * -"}) + number(0, 12) + r.one_of({" + j * ", " + j * -"}) + number(0, 6);
+    if (r.chance(50)) text += r.one_of({" + k * ", " + k * -"}) + number(0, 4);
+    if (sizes) text += r.one_of({" + n", " - n"});
+    return text + " + " + number(-9, 9);
+  };
+  std::string same = sum(false);  // of the branch, as those inside of it often ask about
+  int limit = 0;
+  auto const condition = [&] { return r.chance(60) ? same + r.one_of({" < ", " <= "}) + std::to_string(limit + r.between(-3, 3)) : sum(r.chance(30)) + r.one_of({" < ", " <= "}) + number(-30, 90); };
+  auto const index = [&] {
+    return "(" + r.one_of<std::string>({"min(", "max("}) + sum(false) + ", " + sum(r.chance(30)) + ")) %% 64";
+  };
+  auto const store = [&](std::string const& indent) {
+    std::string text = indent + "B[(i * 20 + j * 4 + k) %% 64] = A[" + index();
+    if (r.chance(80)) text += " where " + condition();
+    return text + "]\n";
+  };
+  auto const length = [&](char const* of) {
+    std::string const parts[] = {number(1, 6), "min(" + number(1, 6) + ", " + of + " * -" + number(1, 5) + " + " + number(3, 20) + ")", "min(" + number(2, 6) + ", n + " + of + " * -" + number(1, 6) + ")"};
+    return r.chance(20) ? "(" + parts[2] + " + 3) // " + number(1, 4) : parts[r.below(3)];
+  };
+  int shorter = 0;
+  for (int n = 0; n < 400; ++n) {
+    same = sum(r.chance(30)), limit = r.between(-20, 60);
+    std::string body = "  for i in 0.." + number(1, 5) + ":\n    for j in 0.." + length("i") + ":\n      for k in 0.." + length("j") + ":\n        if " + same + r.one_of({" < ", " <= "}) + std::to_string(limit) + ":\n";
+    body += store("          ");
+    if (r.chance(50)) body += "          if " + condition() + ":\n" + store("            ");
+    if (r.chance(80)) body += "        else:\n" + store("          ");
+    ir::arena m;
+    ir::function f = ir::parse(m,
+                               "kernel k:\n  sizes n\n  variables i, j, k\n  buffer A: f32[64] strides [1] in argument 0 alias 0 align 4\n"
+                               "  buffer B: f32[64] strides [1] in argument 1 written alias 1 align 4\n" + body);
+    std::string const before = ir::print(f);
+    ir::function simple = f;
+    simple.body = simplify(m, f.body);
+    std::string const after = ir::print(simple);
+    INFO(before << after);
+    shorter += after.size() + 40 < before.size();
+    for (std::int64_t const size : {1, 2, 5, 16, 31, 64}) {
+      CAPTURE(size);
+      sequence<float> a(64), was(64, -1.0f), is(64, -1.0f);
+      for (std::size_t i = 0; i < 64; ++i) a[i] = static_cast<float>(i + 1);
+      interp_options o;
+      std::string const fault = interpret(f, {{a.data(), 64, true}, {was.data(), 64, false}}, {size}, {}, o);
+      CHECK(fault == "");
+      CHECK(interpret(simple, {{a.data(), 64, true}, {is.data(), 64, false}}, {size}, {}, o) == "");
+      CHECK(is == was);
+    }
+  }
+  CHECK(shorter > 50);
 }
 TEST_CASE("branches behind one another that hang on the same are one") {
   CHECK(simplified("  for i in 0..10:\n    if i * 2 + 5 < 9:\n      B[i] = A[i]\n    else:\n      B[i] = 0.0f32\n"
