@@ -646,6 +646,28 @@ TEST_CASE("where each channel is summed alone, lines and pixels of a tile share 
   check_rule(each_channel, x, w);
   check_rule(each_channel, drawn<float>(1, 3, 2, 5), drawn<float>(2, 3, 3, 5));
   check_rule(each_plane, drawn<float>(1, 3, 9, 21), drawn<float>(2, 3, 3, 3));
+  // Where memory is far more lines, of fewer places, if they divide what there is and threads have as many of them.
+  weft::target far = small_machine(1 << 15, 1 << 20);
+  far.vector_registers = 32, far.l3_bytes_per_cycle = 8;
+  auto const lines_of = [&](auto const& kernel, auto const& image, auto const& weights) {
+    std::string const text = kernel.on(far).loops(image, weights);
+    INFO(text);
+    for (char const* n : {"7", "8", "6", "4"})
+      if (has_in_order(text, {"unrolled", (std::string(" in 0..") + n + "\n").c_str(), "vectorized"})) return n[0] - '0';
+    return 0;
+  };
+  CHECK(lines_of(each_channel, drawn<float>(1, 28, 40, 24), w) == 7);
+  CHECK(lines_of(each_channel, drawn<float>(1, 32, 40, 24), w) == 8);
+  CHECK(lines_of(each_channel, drawn<float>(1, 30, 40, 24), w) == 6);
+  CHECK(lines_of(each_channel, drawn<float>(1, 31, 40, 24), w) == 4);
+  CHECK(lines_of(each_channel, drawn<float>(1, 16, 40, 24), w) == 4);
+  CHECK(lines_of(each_plane, drawn<float>(1, 3, 30, 21), drawn<float>(2, 3, 3, 3)) == 4);
+  far.threads = 3;
+  CHECK(lines_of(each_channel, drawn<float>(1, 28, 40, 24), w) == 4);
+  for (std::int64_t const lines : {28, 32, 30}) {
+    auto const image = drawn<float>(1, lines, 40, 24);
+    CHECK((weft::evaluate({.contract = true}, each_channel, image, w) == each_channel.on(far)(image, w)));
+  }
 }
 TEST_CASE("sums whose lanes do not lie side by side in the result are stored by squares") {
   weft::target const t = weft::host();

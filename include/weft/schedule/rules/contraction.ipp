@@ -278,6 +278,23 @@ WEFT_DECL int rule_plan::lines_that_share(int stage, tile_axes const& t) const {
   return -1;
 }
 
+/// So many lines share their windows in a tile, and so many places of each. Where memory is far fewer lines are read twice, which counts for more than places that share: seven lines of two
+/// places (or eight, or six of three) in place of four of four, GFLOP/s of 3x3, channels last, by one thread and two (a server with AMX): 112 x 112 of 96 57.9 -> 60.3 and 117 -> 130,
+/// 56 x 56 of 128 57 -> 63 and 190 -> 196, 28 x 28 of 256 98 -> 102 and 176 -> 210; 14 x 14 of 512 106 -> 98 and 150 -> 162, so not there.
+WEFT_DECL rule_plan::shared_lines rule_plan::lines_of_tile(int stage, tile_axes const& t, int above) const {
+  rule_view const v = view();
+  std::int64_t const there = v.extent(stage, above);
+  bool const has_many = s_.limits.vector_registers >= 32;
+  bool by_lanes = t.rows >= 0;  // windows do not overlap along the lanes
+  for (access const& one : v.loads(stage))
+    for (int k = v.stage(stage).spatial; k < v.stage(stage).axes(); ++k) by_lanes = by_lanes && (one.step(k) == 0 || one.step(k) != one.step(t.columns));
+  if (by_lanes && has_many && has_far_memory() && there >= 28)
+    for (std::int64_t const lines : {7, 8, 6})
+      if (there % lines == 0 && there / lines % in_.threads == 0) return {lines, lines > 6 ? 2 : 3};
+  std::int64_t const most = has_many ? 4 : 2;
+  return {there < most ? 1 : most, 4};
+}
+
 /// Where memory is far the processor has two units for whole vectors, and of each row of a tile a line comes from the second cache every 16 terms; a panel that takes more
 /// than half of that cache is read from the last one. Up to 14 rows then, if they do not meet in few sets of the first cache: 3x3 on 14 x 14 x 256 113 -> 125
 /// GFLOP/s, 300^3 65 -> 118, where tiles of one vector seemed as good (Cascade Lake, 2026-11-26).
@@ -332,8 +349,9 @@ WEFT_DECL register_tile_size rule_plan::tile_for(int stage, tile_axes const& t, 
                             : rows_are_near(stage, t) ? tile_of_near_rows(down, columns, lanes, registers, has_far_memory() ? 2 : 1, window_written_out(stage, t))
                                                     : best_tile(down, columns, lanes, registers, costs_of_tile(stage, t, terms, streamed));
   // With lines, windows share what they read both ways, and there are fewer registers for each.
-  if (lines_that_share(stage, t) >= 0) {
-    tile.rows = down < 4 ? down : 4;
+  if (int const above = lines_that_share(stage, t); above >= 0) {
+    std::int64_t const places = lines_of_tile(stage, t, above).places;
+    tile.rows = down < places ? down : places;
     tile.vectors = tile.rows > 1 || across < 2 ? 1 : 2;
   }
   while (tile.vectors > 1 && piece(t.columns) % (tile.vectors * lanes) != 0) --tile.vectors;
@@ -546,9 +564,7 @@ WEFT_DECL void rule_plan::contraction(int stage, tile_axes const& t, int last, i
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   int const above = p.by == nullptr && p.row < 0 ? lines_that_share(stage, t) : -1;
-  std::int64_t const most_lines = s_.limits.vector_registers >= 32 ? 4 : 2;
-  std::int64_t const there = above < 0 ? 1 : v.extent(stage, above);
-  std::int64_t const own_lines = above < 0 ? 1 : choose(stage, "lines_at_once", there < most_lines ? 1 : most_lines, {1, 2, 3, 4}, there);
+  std::int64_t const own_lines = above < 0 ? 1 : choose(stage, "lines_at_once", lines_of_tile(stage, t, above).lines, {1, 2, 3, 4, 6, 7, 8}, v.extent(stage, above));
   double const total = v.iterations(stage) / static_cast<double>(v.lanes(stage));
   parts columns = cut(p.row >= 0 ? p.row : row >= 0 ? row : v.loop(last, t.columns), p.width), rows{};
   if (t.rows >= 0) rows = cut(v.loop(last, t.rows), p.tile.rows);

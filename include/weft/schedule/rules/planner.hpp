@@ -300,6 +300,10 @@ class rule_plan {
   std::int64_t window_written_out(int stage, tile_axes const& t) const;
   bool panels_first(int stage, tile_axes const& t, std::int64_t panels) const;
   int lines_that_share(int stage, tile_axes const& t) const;
+  struct shared_lines {
+    std::int64_t lines, places;
+  };
+  shared_lines lines_of_tile(int stage, tile_axes const& t, int above) const;
   /// A copy in another layout, and the knob that says in which loop it is made.
   struct packed_copy {
     std::int32_t stage = -1;
