@@ -186,6 +186,7 @@ class plain_arguments {
 /// Runs `k` if it is for such a call, which needs nothing more: false, and nothing has run, where that is not so.
 ///
 /// Errors  extern_error of a function that computes a stage
+/// Threads any; it takes no lock
 /// Cost    4 to 15 ns over the call of a function pointer (three tensors of rank 2)
 bool run_plain(ready_kernel const& k, plain_call const& c);
 /// The same by the newest form of `table` that is for it. The kernel does not vary.

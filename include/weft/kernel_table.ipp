@@ -372,8 +372,6 @@ namespace detail {
   if (failed.text == nullptr) raise_extern(k.name, k.what, static_cast<std::int32_t>(failed.numbers[0]), code);
   linked_instruments.raise(failed);
 }
-}  // namespace detail
-namespace detail {
 [[gnu::always_inline]] inline bool run_if_plain(ready_kernel const& k, plain_call const& c) {
   plain_form const& form = k.plain;
   if (form.word_count != c.word_count) return false;
@@ -396,6 +394,7 @@ namespace detail {
   return true;
 }
 }  // namespace detail
+// In the code of each call there would be too much of it.
 [[gnu::noinline]] WEFT_HOT_DECL bool run_plain(ready_kernel const& k, plain_call const& c) { return detail::run_if_plain(k, c); }
 [[gnu::noinline]] WEFT_HOT_DECL bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c) {
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)

@@ -29,7 +29,8 @@ class range_table {
   void set(std::int32_t variable, interval range) { at(variable).range = range; }
   /// What was known of a variable at another time.
   void set(std::int32_t variable, entry const& before) { at(variable) = before; }
-  bool has_open() const { return has_open_; }
+  /// Whether it knows such a loop.
+  bool knows_loops() const { return knows_loops_; }
   /// Of the variable of a loop that runs from `begin`, `extent` times.
   interval of_loop(ir::expr begin, ir::expr extent) const;
   void set(std::int32_t variable, ir::expr begin, ir::expr extent);
@@ -59,7 +60,7 @@ class range_table {
     return known_[at].is;
   }
   sequence<known_variable> known_;  // in order: a loop program may have thousands, of which an expression has a few around it
-  bool has_open_ = false;
+  bool knows_loops_ = false;
 };
 
 /// Simplifies every integer and condition in `e` or `s`: equal linear forms become equal nodes, comparisons

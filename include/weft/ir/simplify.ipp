@@ -106,7 +106,7 @@ inline std::int64_t low_of(linear const& l, range_table const& ranges, int& visi
 inline interval range_of(linear const& l, range_table const& ranges) {
   int visits = visits_of_one_range;
   interval r = range_of(l, ranges, visits);
-  if (!ranges.has_open()) return r;
+  if (!ranges.knows_loops()) return r;
   linear minus;
   minus.add(l, -1);
   std::int64_t const low = low_of(l, ranges, visits = visits_of_one_range);
@@ -171,7 +171,7 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       return {a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     }
     case op::floor_div:
-      if (linear most; ranges.has_open() && quotient_of_loop(e, ranges, most))
+      if (linear most; ranges.knows_loops() && quotient_of_loop(e, ranges, most))
         return {0, range_of(most, ranges, visits).high};
       if (e->b->kind == op::literal && e->b->value > 0) {
         interval const a = of(e->a);
@@ -183,7 +183,7 @@ inline interval range_of_atom(ir::expr e, range_table const& ranges, int& visits
       break;
     case op::floor_mod:
       if (e->b->kind == op::literal && e->b->value >= 0) return {0, e->b->value > 0 ? e->b->value - 1 : 0};  // x / 0 is 0
-      if (ranges.has_open())
+      if (ranges.knows_loops())
         if (interval const b = of(e->b); b.low >= 0) return {0, b.high > 0 ? b.high - 1 : 0};
       break;
     case op::div:
@@ -654,14 +654,14 @@ inline bool hangs_on_sizes(ir::expr e, int& visits) {
 WEFT_DECL void range_table::set(std::int32_t variable, ir::expr begin, ir::expr extent) {
   set(variable, of_loop(begin, extent));
   int visits = detail::visits_of_one_range;
-  bool const open = extent->variables != 0 || detail::hangs_on_sizes(extent, visits);
+  bool const varies = extent->variables != 0 || detail::hangs_on_sizes(extent, visits);
   entry& e = at(variable);
-  e.begin = open ? begin : nullptr;
-  e.extent = open ? extent : nullptr;
-  has_open_ = has_open_ || open;
+  e.begin = varies ? begin : nullptr;
+  e.extent = varies ? extent : nullptr;
+  knows_loops_ = knows_loops_ || varies;
 }
 WEFT_DECL interval range_table::of(ir::expr e) const {
-  if (has_open_ && e->kind != op::literal) return detail::range_of(detail::linear_form(e), *this);
+  if (knows_loops_ && e->kind != op::literal) return detail::range_of(detail::linear_form(e), *this);
   int visits = detail::visits_of_one_range;
   return detail::range_of(e, *this, visits);
 }

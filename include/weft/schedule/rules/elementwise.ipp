@@ -322,22 +322,22 @@ WEFT_DECL bool rule_plan::ask_for_result(int stage, int l, std::int64_t width) {
   ahead.tensor = v.stage(stage).tensor;
   return ahead.factor >= 1 && may(ahead) && take(ahead);
 }
-/// Asks in a loop over vectors of `width` elements along `axis` for what is read 4 KiB further on, of tensors of more bytes than so many:
+/// Asks in a loop over vectors of `width` elements along `axis` for what is read `ahead` bytes further on, of tensors of more bytes than so many:
 /// the processor's own prefetcher stops at the end of a page. Beside stores past the caches, that is; where nothing is stored, or
 /// what is stored was read before, it is in the way (f32, EPYC, Zen 4: copy of 2^26 37 -> 42 GB/s, sum of 2^22 61 -> 46). A row that
 /// is worked on for long gains from the third cache, too: softmax of 512 x 1024 27 -> 30.
-WEFT_DECL void rule_plan::ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes) {
+WEFT_DECL void rule_plan::ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes, std::int64_t ahead) {
   rule_view const v = view();
   sequence<std::int32_t> asked;
   for (access const& one : v.loads(stage)) {
     tensor_info const& t = program::at(v.p().tensors, one.tensor);
     bool known = one.step(axis) != 1 || t.stage >= 0 || v.bytes_of(one.tensor) <= least_bytes;
     for (std::int32_t other : asked) known = known || other == one.tensor;
-    std::int64_t const distance = 4096 / (width * size_bytes(t.type));
+    std::int64_t const distance = ahead / (width * size_bytes(t.type));
     if (known || distance < 1) continue;
-    step ahead{verb::prefetch, 1, {l}, distance};
-    ahead.tensor = one.tensor;
-    if (l >= 0 && may(ahead) && take(ahead)) asked.push_back(one.tensor);
+    step asks{verb::prefetch, 1, {l}, distance};
+    asks.tensor = one.tensor;
+    if (l >= 0 && may(asks) && take(asks)) asked.push_back(one.tensor);
   }
 }
 

@@ -259,7 +259,7 @@ class rule_plan {
   bool store_past_caches(int stage);
   bool goes_far(int stage) const;
   bool ask_for_result(int stage, int l, std::int64_t width);
-  void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes);
+  void ask_ahead(int stage, int l, int axis, std::int64_t width, double least_bytes, std::int64_t ahead = 4096);
   bool has_half_vectors(int stage, double work);
   std::int64_t rows_that_share(int stage, int axis, double part = 0.667) const;
   bool is_better_apart(int product, int depth) const;
@@ -406,7 +406,6 @@ class rule_plan {
     std::int32_t streamed = -1;  // the tensor that is read from memory
   };
   row_group group_of_rows(int stage, int k);
-  void ask_for_streams(int stage, int l, int axis, std::int64_t width, int streams);
   void ask_for_rows(row_group const& g, int stage, int l, int row, std::int64_t width);
   bool in_parts(int stage);
   /// Reduced axes that are lanes together, innermost first, and so many iterations of `outer`: as one row with them, or side by side.

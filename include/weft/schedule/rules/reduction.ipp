@@ -96,20 +96,6 @@ WEFT_DECL void rule_plan::ask_for_rows(row_group const& g, int stage, int l, int
   asks.word = static_cast<std::uint8_t>(cache_level::l2);
   if (l >= 0 && may(asks)) take(asks);
 }
-/// Asks in a loop over vectors of `width` elements for what comes from beyond the second cache, along `axis`: 2 KiB ahead, and for a matrix beside a vector 16. A
-/// server with AMX, one thread, GB/s: sum of 2^26 16.5 -> 18.0 (17.2 with 16 KiB), with small pages 11.5 -> 11.7, of 2^20 26.2 -> 27.9; two tensors of 2^26 16.6 -> 18.0 (17.0); a matrix
-/// of 16384 x 4096 and a vector 13.9 -> 18.6 (16.2 with 2 KiB), of 4096 x 4096 26.3 -> 28.6 (27.6).
-WEFT_DECL void rule_plan::ask_for_streams(int stage, int l, int axis, std::int64_t width, int streams) {
-  rule_view const v = view();
-  sequence<access> const all = v.loads(stage);
-  std::int64_t const ahead = all.size() > 1 && streams == 1 ? 16384 : 2048;
-  for (access const& one : all) {
-    if (one.step(axis) == 0 || v.bytes_of(one.tensor) <= 2 * static_cast<double>(in_.l2_bytes)) continue;
-    step asks{verb::prefetch, 1, {l}, ceil_div(ahead, width * size_bytes(program::at(v.p().tensors, one.tensor).type))};
-    asks.tensor = one.tensor;
-    if (l >= 0 && may(asks)) take(asks);
-  }
-}
 /// Sums of each row by lanes of vectors; where there are too few rows for all threads, of pieces of them.
 WEFT_DECL bool rule_plan::in_parts(int stage) {
   rule_view const v = view();
@@ -128,6 +114,9 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   int streams = 0;
   for (access const& one : v.loads(stage)) streams += one.step(k) != 0 && v.bytes_of(one.tensor) > 2 * static_cast<double>(in_.l2_bytes);
   bool const asks = own_nest && group.rows <= 1 && streams > 0 && has_far_memory() && in_.past_far_bytes > 0;
+  // 2 KiB ahead, and for a matrix beside a vector 16. A server with AMX, one thread, GB/s: sum of 2^26 16.5 -> 18.0 (17.2 with 16 KiB), with small pages 11.5 -> 11.7, of 2^20 26.2 -> 27.9; two tensors
+  // of 2^26 16.6 -> 18.0 (17.0); a matrix of 16384 x 4096 and a vector 13.9 -> 18.6 (16.2 with 2 KiB), of 4096 x 4096 26.3 -> 28.6 (27.6).
+  std::int64_t const ahead = v.loads(stage).size() > 1 && streams == 1 ? 16384 : 2048;
   bool const from_far = asks || (own_nest && streams == 1 && has_far_memory() && v.loads(stage).size() == 1);
   std::int64_t const vectors = group.apart || from_far ? 1 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
   std::int64_t const count = lanes * choose(stage, "parts", vectors, {1, 2, 3, 4, 6, 8}, terms / lanes);
@@ -184,7 +173,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
     return true;
   }
   if (group.rows > 1) ask_for_rows(group, made.parts, last, inner.spatial - 2, count);
-  if (asks) ask_for_streams(made.parts, last, k + 1, count, streams);
+  if (asks) ask_ahead(made.parts, last, inner.spatial - 1, count, 2 * static_cast<double>(in_.l2_bytes), ahead);
   if (summed != stage) {  // the pieces outermost
     sequence<std::int32_t> turned(1, rows.back());
     for (std::size_t i = 0; i + 1 < rows.size(); ++i) turned.push_back(rows[i]);
