@@ -19,6 +19,9 @@ namespace codegen::llvm {
 struct module_state;
 }
 
+struct options;
+/// What of `o` decides which code is wanted, as bits.
+constexpr std::uint32_t code_wanted(options const& o);
 /// How code is compiled beside what it computes, `kernel.with({.checked = true})`; docs/debugging.md. All kernels of a
 /// program by an environment variable each. The first three need <weft/debug.hpp> in one file of the program, or
 /// weft::compiled.
@@ -34,12 +37,13 @@ struct options {
   /// first call on. -1: as the variable says, or 8.
   std::int32_t exact_shapes = -1;
   /// Whether the same code is wanted.
-  constexpr bool operator==(options const& o) const {
-    return checked == o.checked && debug == o.debug && perf == o.perf && plain == o.plain && bitwise == o.bitwise;
-  }
+  constexpr bool operator==(options const& o) const { return code_wanted(*this) == code_wanted(o); }
   /// Whether one is asked for that needs debug.hpp.
   constexpr bool any() const { return checked || debug || perf; }
 };
+constexpr std::uint32_t code_wanted(options const& o) {
+  return std::uint32_t(o.checked) | std::uint32_t(o.debug) << 1 | std::uint32_t(o.perf) << 2 | std::uint32_t(o.plain) << 3 | std::uint32_t(o.bitwise) << 4;
+}
 
 struct argument;
 struct compile_request;
@@ -179,8 +183,11 @@ std::string task_of(compile_request const& r, schedule const& first, std::string
 std::string family_of(compile_request const& r, schedule const& first, std::string_view beginning = {});
 /// How many threads calls have, where they are not the machine's; 0: they are, or it is a GPU's request.
 int asked_threads(compile_request const& r);
-/// Whether a tuner has kept knob values for just these arguments on this machine.
+/// Whether a tuner has kept a result for just these arguments on this machine.
 bool is_tuned_exactly(compile_request const& r);
+/// The extents of all tensors, one behind the other, for which it has kept one for calls that differ in nothing else: of the 64 kept last, and of as
+/// many bitwise ones.
+sequence<sequence<std::int64_t>> tuned_shapes(compile_request const& r);
 /// Why a schedule can become no code for a CPU; empty: it can, perhaps with spilled registers.
 std::string why_not(compile_request const& r, schedule const& s);
 /// With the request's own program in it, which outlives the expanded one; as make_loops wants it.

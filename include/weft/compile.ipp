@@ -462,14 +462,41 @@ WEFT_DECL std::int32_t detail::nearest_value(sequence<std::int64_t> const& value
   }
   return best;
 }
+namespace detail {
+/// What results for a request's calls are kept under: the schedule with each knob's first value; by rule an empty one, as of task_key.
+struct kept_under {
+  explicit kept_under(compile_request const& r)
+      : expanded(r.how != nullptr ? expanded_program(r) : program()), first(r.how != nullptr ? schedule_with(r, expanded, {}) : schedule()),
+        is_tunable(r.how != nullptr ? !first.knobs.empty() : r.by_rule) {}
+  program expanded;
+  schedule first;
+  bool is_tunable;
+};
+}  // namespace detail
 WEFT_DECL bool detail::is_tuned_exactly(compile_request const& r) {
-  if (r.how == nullptr) return false;
-  program const expanded = detail::expanded_program(r);
-  schedule const first = schedule_with(r, expanded, {});
-  cache::tuned best;
-  std::string task;
   std::string const path = cache::directory_in_use();
-  return !first.knobs.empty() && !path.empty() && find_kept(cache::directory(path, cache::creation::never), r, first, {}, task, best);
+  if (path.empty()) return false;
+  kept_under const task(r);
+  cache::tuned best;
+  std::string key;
+  return task.is_tunable && find_kept(cache::directory(path, cache::creation::never), r, task.first, {}, key, best);
+}
+WEFT_DECL sequence<sequence<std::int64_t>> detail::tuned_shapes(compile_request const& r) {
+  sequence<sequence<std::int64_t>> all;
+  std::string const path = cache::directory_in_use();
+  if (path.empty()) return all;
+  kept_under const task(r);
+  if (!task.is_tunable) return all;
+  cache::directory const kept(path, cache::creation::never);
+  compile_request bitwise = r;
+  bitwise.wanted.bitwise = true;
+  for (compile_request const* one : {&r, static_cast<compile_request const*>(&bitwise)}) {
+    if (one == &bitwise && is_bitwise(r)) break;  // they are the same
+    cache::relative const wanted = cache::described(task_of(*one, task.first), *r.layout, *r.machine, asked_threads(r));
+    for (cache::relative const& other : cache::all_of_family(kept, family_of(*one, task.first)))
+      if (other.machine == wanted.machine) all.push_back(other.extents);
+  }
+  return all;
 }
 WEFT_DECL std::string detail::why_not(compile_request const& r, schedule const& s) {
   if (r.gpu != nullptr) return s.state == verdict::illegal ? explain(s, r.name) : std::string();

@@ -21,7 +21,37 @@ class open_sizes {
   virtual void read(argument const* arguments, std::int64_t* sizes) const = 0;
   /// Writes `n` for A.extent(0) in a text for people.
   virtual void name_extents(std::string& text) const = 0;
-  call_layout layout;  // with the open extents
+  /// Whether it is the code for these arguments: it fits, and they are none for which a tuner has kept a result.
+  bool serve(argument const* arguments, int count) const {
+    if (!fit(arguments, count)) return false;
+    return tuned.empty() || !is_among(tuned, shape_of(arguments, count));
+  }
+  /// A number for the extents of inputs, from which those of outputs follow.
+  static std::uint64_t shape_of(argument const* arguments, int count) {
+    std::uint64_t number = 0;
+    for (int i = 0; i < count; ++i)
+      for (int d = 0; !arguments[i].is_output && !arguments[i].is_scalar && d < arguments[i].rank; ++d) number = mixed(number, arguments[i].extents[d]);
+    return number;
+  }
+  /// The same of the first `count` of these.
+  static std::uint64_t shape_of(std::int64_t const* extents, std::size_t count) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < count; ++i) number = mixed(number, extents[i]);
+    return number;
+  }
+  static bool is_among(sequence<std::uint64_t> const& shapes, std::uint64_t shape) {
+    bool found = false;
+    for (std::uint64_t one : shapes) found = found || one == shape;
+    return found;
+  }
+  sequence<std::uint64_t> tuned;  // shapes that have code of their own: a hundred or so at most
+  call_layout layout;             // with the open extents
+
+ private:
+  static std::uint64_t mixed(std::uint64_t number, std::int64_t extent) {
+    number = (number ^ static_cast<std::uint64_t>(extent)) * 0x9e3779b97f4a7c15u;
+    return number ^ (number >> 29);
+  }
 };
 
 /// A kernel with its types erased: what kernel.hpp knows of the two lambdas.
@@ -53,11 +83,10 @@ struct plain_form {
   std::int32_t word_count = 0;
   std::uint32_t wanted = 0;  // code_wanted
 };
-/// `o` as far as options' == looks at it.
-constexpr std::uint32_t code_wanted(options const& o) {
-  return std::uint32_t(o.checked) | std::uint32_t(o.debug) << 1 | std::uint32_t(o.perf) << 2 | std::uint32_t(o.plain) << 3 | std::uint32_t(o.bitwise) << 4;
+namespace detail {
+/// How often `supersede` was called.
+std::uint32_t supersessions();
 }
-
 struct ready_kernel;
 /// What will take the place of interim forms (shapes.hpp).
 class later_code {
@@ -85,6 +114,7 @@ struct ready_kernel {
   bool nothing_to_do = false;  // an empty output
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
+  std::uint32_t supersession = detail::supersessions();  // as it was begun: one that was looked up before a tuner kept its result is not found any more
   open_sizes const* open = nullptr;   // owned
   later_code* later = nullptr;        // not null: an interim form
   mutable void* workspace = nullptr;  // taken by the call that uses it

@@ -20,6 +20,8 @@ namespace detail {
 /// bound to those here, none is listed: it may be unloaded first.
 [[gnu::visibility("hidden")]] inline kernel_table* first_table = nullptr;
 [[gnu::visibility("hidden")]] inline mutex tables_lock;
+/// Of the process: a form is compared with what it was when it was begun.
+inline std::uint32_t supersession_count = 0;
 /// ready_kernel::machine of one that is not found any more.
 [[gnu::visibility("hidden")]] inline target const* const superseded = reinterpret_cast<target const*>(&first_table);
 
@@ -86,7 +88,7 @@ inline void check_digest(kernel_face const& face, program const& p) {
                             ": its stages came in another order at run time than in the compiler; two of them are "
                             "made in one expression: give each a name of its own (auto c = weft::compute<..>(..);)"})));
 }
-inline bool has_empty_output(argument const* arguments, int count) {
+inline bool has_only_empty_outputs(argument const* arguments, int count) {
   bool all = count > 0;
   bool any = false;
   for (int i = 0; i < count; ++i) {
@@ -272,7 +274,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   for (stage_info const& s : made->what.stages)
     if (s.by != nullptr) made->functions.push_back(s.by->call);
   made->number = next_number();
-  made->nothing_to_do = has_empty_output(arguments, count);
+  made->nothing_to_do = has_only_empty_outputs(arguments, count);
   if ((face.wanted.background || face.wanted.exact_shapes >= 0) && find_shapes() == nullptr)
     WEFT_THROW(argument_error(joined({face.name, ": .background and .exact_shapes need #include <weft/shapes.hpp> in one file of the ",
                                       "program, or weft::compiled"})));
@@ -305,9 +307,12 @@ WEFT_DECL std::uint64_t detail::next_number() {
 WEFT_DECL void detail::publish(ready_kernel*& list, ready_kernel* made) {
   note_plain(*made);
   made->next = __atomic_load_n(&list, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(&list, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(&list, &made->next, made, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
   }
+  // Who supersedes counts, and then looks at what is published: one of the two sees the other.
+  if (supersessions() != made->supersession) give_up(*made);
 }
+WEFT_DECL std::uint32_t detail::supersessions() { return __atomic_load_n(&supersession_count, __ATOMIC_SEQ_CST); }
 WEFT_DECL void detail::give_up(ready_kernel const& k) { __atomic_store_n(&k.machine, superseded, __ATOMIC_RELAXED); }
 WEFT_DECL bool detail::same_lambdas(ready_kernel const& a, ready_kernel const& b) {
   return same_program(a.what, b.what) && same_trace(a.steps, b.steps);
@@ -320,9 +325,10 @@ WEFT_HOT_DECL services const& detail::host_services() {
 
 WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context) {
   guard const holding(detail::tables_lock);
+  __atomic_fetch_add(&detail::supersession_count, 1, __ATOMIC_SEQ_CST);
   for (kernel_table* t = detail::first_table; t != nullptr; t = t->next)
     for (ready_kernel** list : {&t->first, &t->general})
-      for (ready_kernel* k = __atomic_load_n(list, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+      for (ready_kernel* k = __atomic_load_n(list, __ATOMIC_SEQ_CST); k != nullptr; k = k->next)
         if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != detail::superseded && stale(context, *k)) detail::give_up(*k);
 }
 
@@ -339,7 +345,7 @@ WEFT_DECL void kernel_table::drop() {
 
 WEFT_HOT_DECL bool fits(ready_kernel const& k, argument const* arguments, int count) {
   if (static_cast<std::size_t>(count) != k.arguments.size()) return false;
-  if (k.open != nullptr && !k.open->fit(arguments, count)) return false;
+  if (k.open != nullptr && !k.open->serve(arguments, count)) return false;
   argument const* const made_for = k.arguments.data();
   for (int i = 0; i < count; ++i) {
     argument const &a = arguments[i], &b = made_for[i];

@@ -17,7 +17,7 @@
 // without that made. After sixteen such forms one for all sizes is made. A size of 1 stays a number: it broadcasts.
 //
 // What cannot be open goes on as before, each shape with code of its own: where the how-lambda's schedule is illegal for open
-// sizes, or was tuned for this shape, checked code, and calls whose types name their open sizes (weft/dim.hpp).
+// sizes, shapes for which a tuner has kept a result (of the 64 kept last), checked code, and calls whose types name their open sizes (weft/dim.hpp).
 //
 // `kernel.with({.background = true})`, WEFT_BACKGROUND=1: a call whose code is not there, nor on disk, runs simple code, while a thread
 // of weft's makes the good one, which later calls run. docs/shapes.md.

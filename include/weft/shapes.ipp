@@ -26,7 +26,7 @@ class shape_ranges {
   later_code* awaited() const {
     for (ready_kernel const* k : seen_)
       if (k->later != nullptr && k->later->made->open != nullptr &&
-          k->later->made->open->fit(made_.arguments.data(), static_cast<int>(made_.arguments.size())))
+          k->later->made->open->serve(made_.arguments.data(), static_cast<int>(made_.arguments.size())))
         return k->later;
     return nullptr;
   }
@@ -181,12 +181,21 @@ inline bool made_general(kernel_table& table, kernel_face const& face, ready_ker
     }
     return named;
   }());
-  if (is_tuned_exactly(request_of(face, made.what, numbers))) return false;
+  compile_request const exact = request_of(face, made.what, numbers);
+  if (is_tuned_exactly(exact)) return false;
+  sequence<std::uint64_t> tuned;
+  std::size_t read = 0;
+  for (argument const& a : made.arguments) read += a.is_scalar || a.is_output ? 0 : static_cast<std::size_t>(a.rank);
+  for (sequence<std::int64_t> const& extents : tuned_shapes(exact))
+    if (extents.size() >= read) tuned.push_back(open_sizes::shape_of(extents.data(), read));
+  if (open_sizes::is_among(tuned, open_sizes::shape_of(made.arguments.data(), count))) return false;
 #if WEFT_HAS_EXCEPTIONS
   try {
 #endif
-    made.open = open_form(what, face.name, made.arguments.data(), count, layout, names);
-    if (made.open == nullptr) return false;
+    open_sizes* const open = open_form(what, face.name, made.arguments.data(), count, layout, names);
+    if (open == nullptr) return false;
+    open->tuned = static_cast<sequence<std::uint64_t>&&>(tuned);
+    made.open = open;
     if (is_postponed(face)) make_or_postpone(table, face, form, what, made.open->layout, numbers);
     else made.code = compile(request_of(face, what, made.open->layout));
 #if WEFT_HAS_EXCEPTIONS

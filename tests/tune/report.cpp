@@ -68,6 +68,8 @@ TEST_CASE("trials are points under the roofline, by the program's own operations
 }
 TEST_CASE("a tuning without trials is a page, too") {
   std::string const page = report(tune_result{});
+  CHECK(page.find("0 ns") == std::string::npos);
+  CHECK(count(page, "Nothing was measured.") == 2);
   CHECK(page.find("</html>") != std::string::npos);
   CHECK(page.find("nan") == std::string::npos);
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "support/comma_locale.hpp"
 #include "support/private_cache.hpp"
 #include "tune/trial_limits.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/runtime/cache/one_keeper.hpp"
 
 using namespace weft;
@@ -54,6 +56,64 @@ TEST_CASE("trials are kept by task, the latest first") {
   CHECK(b[0].wrong);
   CHECK(s.of("c").empty());
   CHECK(s.count() == 3);
+}
+TEST_CASE("schedules of one choice that differ in their steps are told apart, and a file of before the steps is used on") {
+  if (!here()) return;
+  temporary_directory const d;
+  {
+    trial_store s(d.path + "/t");
+    REQUIRE(s.usable());
+  }
+  sqlite_api const& api = *find_sqlite();
+  sqlite_api::database* db = nullptr;
+  REQUIRE(api.open_v2((d.path + "/t").c_str(), &db, sqlite_api::read_write, nullptr) == sqlite_api::ok);
+  for (char const* text : {"drop table trials", "create table trials (task integer, kernel text, choices text, ns real, result integer, wrong integer, at integer default 0)"})
+    CHECK(api.exec(db, text, nullptr, nullptr, nullptr) == sqlite_api::ok);
+  std::string const older = "insert into trials (task, kernel, choices, ns, result, wrong) values (" + std::to_string(static_cast<std::int64_t>(xxh64("a"))) + ", 'k', '1', 70, 0, 0)";
+  CHECK(api.exec(db, older.c_str(), nullptr, nullptr, nullptr) == sqlite_api::ok);
+  api.close_v2(db);
+  trial_store s(d.path + "/t");
+  REQUIRE(s.usable());
+  CHECK(s.count() == 1);
+  CHECK(s.add("a", "k", {{1}, 50, 0, false, 11}));
+  CHECK(s.add("a", "k", {{1}, 60, 0, false, 12}));
+  CHECK(s.add("a", "k", {{1}, 65, 0, false, 12}));
+  sequence<known_trial> const known = s.known_of("a", 10);
+  REQUIRE(known.size() == 3);
+  CHECK((known[0].steps == 11 && known[0].ns == 50));
+  CHECK((known[1].steps == 12 && known[1].ns == 65));
+  CHECK((known[2].steps == 0 && known[2].ns == 70));
+  CHECK(s.of("a")[0].steps == 12);
+}
+TEST_CASE("two stores of one process: the second one takes none of the first one's locks") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/t";
+  auto const locks = [&] {  // of this process, on the file and what stands beside it
+    struct ::stat its{};
+    REQUIRE(::stat(file.c_str(), &its) == 0);
+    int count = 0;
+    std::FILE* const all = std::fopen("/proc/locks", "r");
+    if (all == nullptr) return -1;
+    for (char line[256]; std::fgets(line, sizeof line, all) != nullptr;) {
+      int process = 0;
+      unsigned long inode = 0;
+      if (std::sscanf(line, "%*d: %*s %*s %*s %d %*x:%*x:%lu", &process, &inode) == 2) count += process == ::getpid() && inode == its.st_ino;
+    }
+    std::fclose(all);
+    return count;
+  };
+  trial_store one(file);
+  REQUIRE(one.usable());
+  CHECK(one.add("a", "k", {{1}, 50, 0, false}));
+  int const before = locks();
+  if (before <= 0) {
+    MESSAGE("[skip] /proc/locks does not tell of this process");
+    return;
+  }
+  trial_store two(file);
+  REQUIRE(two.usable());
+  CHECK(locks() >= before);
 }
 TEST_CASE("examples for other tasks are kept by kind, never mixed, evenly from long tasks, the family's first") {
   if (!here()) return;

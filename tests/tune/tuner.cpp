@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <stop_token>
@@ -16,7 +17,10 @@
 #include "weft/intrinsics.hpp"
 #include "weft/ops/softmax.hpp"
 #include "weft/runtime/cache/tuned.hpp"
+#include "weft/runtime/executor.hpp"
 #include "weft/schedule/print.hpp"
+#include "weft/shapes.hpp"
+#include "weft/tune/report.hpp"
 #include "weft/tune/run.hpp"
 #include "weft/tune/wisdom.hpp"
 
@@ -191,6 +195,18 @@ std::string task_of(Kernel const& kernel, A const&... a) {
     call_layout const layout = weft::bind(what, f.name, arguments, count);
     compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
     return weft::detail::task_of(r, weft::detail::schedule_with(r, expand(what, host().fma), {}));
+  }, a...);
+}
+/// The hash of the steps that these choices lead to.
+template <class Kernel, class... A>
+std::uint64_t steps_of(Kernel const& kernel, sequence<std::int32_t> const& choices, A const&... a) {
+  return kernel.erased([&](kernel_face const& f, argument* arguments, int count) {
+    program const what = f.what(f.object);
+    shape_outputs(what, arguments, count);
+    call_layout const layout = weft::bind(what, f.name, arguments, count);
+    compile_request const r{f.name, &what, f.how, f.object, &layout, &host(), f.wanted};
+    program const expanded = expand(what, host().fma);
+    return hash(weft::detail::schedule_with(r, expanded, choices).steps);
   }, a...);
 }
 bool is_among(sequence<std::int32_t> const& choices, tune_result const& r) {
@@ -574,8 +590,11 @@ TEST_CASE("what ended a worker once is proposed again, what did so twice is not"
   sequence<std::int32_t> const once{2, 1, 1}, hung_once{2, 2, 1}, twice{2, 3, 1};
   {
     tuning::trial_store s(file);
-    for (sequence<std::int32_t> const& c : {once, twice, twice}) CHECK(s.add(task, "product", {c, 0, static_cast<std::int32_t>(tuning::outcome::crashed), false}));
-    CHECK(s.add(task, "product", {hung_once, 0, static_cast<std::int32_t>(tuning::outcome::hung), false}));
+    auto const add = [&](sequence<std::int32_t> const& c, tuning::outcome ended) {
+      CHECK(s.add(task, "product", {c, 0, static_cast<std::int32_t>(ended), false, steps_of(product, c, A, B)}));
+    };
+    for (sequence<std::int32_t> const& c : {once, twice, twice}) add(c, tuning::outcome::crashed);
+    add(hung_once, tuning::outcome::hung);
   }
   tune_result const r = tune(product, quick(40), A, B);
   REQUIRE(r.space.exact);
@@ -602,6 +621,81 @@ TEST_CASE("a schedule without tuning that is found wrong is remembered as wrong,
   REQUIRE(known.size() == 2);
   for (tuning::known_trial const& t : known) CHECK((t.ns > 0) == (t.choices != r.trials[0].choices));
 }
+inline constexpr auto product_of_shapes = weft::kernel<"product_of_shapes">(weft_test::product_of, [](auto& s, auto, auto, auto C) {
+  auto [i, j, k] = C.axes();
+  auto [jo, ji] = s.split(j, s.knob("nr", {8, 16, 20, 40}));
+  s.reorder(i, jo, k, ji), s.vectorize(ji);
+});
+TEST_CASE("a shape that was tuned has code of its own, also where code for many shapes is there") {
+  private_cache const here;
+  auto const check = [](auto const& kernel) {
+    std::vector<float> a(20 * 24), b(24 * 40), c(20 * 40), expected(20 * 40);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 13) - 6;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 7) - 3;
+    for (std::size_t i = 0; i < 20; ++i)
+      for (std::size_t j = 0; j < 40; ++j)
+        for (std::size_t k = 0; k < 24; ++k) expected[40 * i + j] += a[24 * i + k] * b[40 * k + j];
+    auto const runs = [&](std::int64_t m) {
+      std::fill(c.begin(), c.end(), -7.0f);
+      kernel(view(a, m, 24), view(b, 24, 40), out(c, m, 40));
+      return std::equal(c.begin(), c.begin() + 40 * m, expected.begin());
+    };
+    auto const forms = [&] { return weft::forms(kernel, view(a, 1, 24), view(b, 24, 40), out(c, 1, 40)); };
+    for (std::int64_t m : {5, 7}) REQUIRE(tune(kernel, quick(3), view(a, m, 24), view(b, 24, 40)).kept);
+    for (std::int64_t m : {3, 4, 6}) CHECK(runs(m));
+    INFO(forms());
+    CHECK(has(forms(), "1 for one shape each:\n  A 3 x 24"));
+    CHECK(has(forms(), "1 for many shapes:\n  A A0 x 24"));
+    for (std::int64_t m : {5, 7, 5}) CHECK(runs(m));
+    CHECK(has(forms(), "3 for one shape each:"));
+    CHECK((has(forms(), "A 5 x 24") && has(forms(), "A 7 x 24")));
+    CHECK(has(schedule_reason(kernel, view(a, 5, 24), view(b, 24, 40)), "tuned for these arguments"));
+    std::uint64_t const before = compilations();
+    for (std::int64_t m : {8, 5, 9, 7}) CHECK(runs(m));
+    CHECK(compilations() == before);
+    // In the process that tunes, too.
+    REQUIRE(tune(kernel, quick(3), view(a, 9, 24), view(b, 24, 40)).kept);
+    for (std::int64_t m : {3, 4, 9}) CHECK(runs(m));
+    CHECK(has(forms(), "A 9 x 24"));
+  };
+  check(product_of_shapes.with({.exact_shapes = 1}));
+  check(weft::kernel<"product_by_rule">(weft_test::product_of).with({.exact_shapes = 1}));
+}
+TEST_CASE("a result says by how many threads calls run, and not how many the machine has") {
+  private_cache const here;
+  matrices m(24);
+  set_executor({.threads = 1});
+  tune_result const r = tune(product, quick(2), view(m.a, 24, 24), view(m.b, 24, 24));
+  set_executor({});
+  CHECK(r.threads == 1);
+  CHECK(has(report(r), "% of the roofline on 1 thread"));
+}
+/// A how-lambda before somebody edits what it does with the second value of its knob, and behind that.
+template <int Edition>
+inline constexpr auto edited = weft::kernel<"edited">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) * 2.0f; }); },
+    [](auto& s, auto, auto y) {
+      auto [i] = y.axes();
+      std::int64_t const n = s.knob("n", {8, 16, 32, 64, 128, 256, 512, 1024});
+      auto [io, ii] = s.split(i, n);
+      if (Edition == 2 && n == 16) s.vectorize(ii);
+    });
+TEST_CASE("trials of a how-lambda that was edited since say nothing of the choices that lead to other steps now") {
+  private_cache const here;
+  std::vector<float> const x(5000, 1.5f);
+  if (tuning::find_sqlite() == nullptr) return;
+  std::string const task = task_of(edited<1>, x), file = here.path + "/trials.sqlite";
+  REQUIRE(task == task_of(edited<2>, x));
+  {
+    tuning::trial_store s(file);
+    for (std::int32_t n : {1, 2})  // both found wrong
+      CHECK(s.add(task, "edited", {{n}, 10, 0, true, steps_of(edited<1>, {n}, x)}));
+  }
+  tune_result const r = tune(edited<2>, quick(20), x);
+  CHECK(r.earlier == 1);
+  CHECK(is_among({1}, r));
+  CHECK_FALSE(is_among({2}, r));
+}
 TEST_CASE("of thousands of earlier trials so many are learned as there are trials and seconds for, the fastest of all among them") {
   using tuning::detail::most_earlier;
   private_cache const here;
@@ -614,8 +708,9 @@ TEST_CASE("of thousands of earlier trials so many are learned as there are trial
   {
     tuning::trial_store s(here.path + "/trials.sqlite");
     CHECK(s.known_of(task, 100).size() == 12);  // it is this task
-    CHECK(s.add(task, "wide", {{23, 23, 23}, 1, 0, false}));
-    for (std::int32_t i = 1; i < 4000; ++i) CHECK(s.add(task, "wide", {{i % 24, i / 24 % 24, i / 576}, 1e9 + i, 0, false}));
+    auto const add = [&](sequence<std::int32_t> const& c, double ns) { CHECK(s.add(task, "wide", {c, ns, 0, false, steps_of(wide, c, A, B)})); };
+    add({23, 23, 23}, 1);
+    for (std::int32_t i = 1; i < 4000; ++i) add({i % 24, i / 24 % 24, i / 576}, 1e9 + i);
   }
   wisdom::forget_all();
   CHECK(most_earlier(quick(1000)) == 256);

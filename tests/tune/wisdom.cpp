@@ -128,6 +128,25 @@ TEST_CASE("lines that are no results are refused, each with a reason, and the ot
   CHECK(mixed.taken == 1);
   CHECK(mixed.refused == 1);
 }
+TEST_CASE("results of another version are refused, as no call would look for them") {
+  private_cache const here;
+  std::vector<float> x(4000, 1.0f), y(4000);
+  REQUIRE(tune(tripled, quick(), x, out(y)).kept);
+  std::string const text = wisdom::export_all();
+  std::size_t const family = text.find(", \"family\""), end = text.find('}', family);
+  REQUIRE(family != std::string::npos);
+  std::string alone = text.substr(0, family) + text.substr(end);
+  wisdom::forget_all();
+  std::size_t const digit = alone.find("\"key\": \"") + 8 + 2 * 4;  // behind the four bytes of the length: the first letter of the version, 0x30 + n
+  std::string other = alone;
+  REQUIRE(other[digit] == '3');
+  other[digit + 1] = other[digit + 1] == '9' ? '8' : '9';
+  wisdom::imported const i = wisdom::import_lines(other);
+  CHECK(i.refused == 1);
+  CHECK(i.taken == 0);
+  CHECK(i.why.find("line 1: a result of another version of weft, 9.") == 0);
+  CHECK(wisdom::import_lines(alone).taken == 1);
+}
 TEST_CASE("results that cannot be kept are refused, and the reason says why") {
   std::vector<float> x(4000, 1.0f), y(4000);
   std::string text;

@@ -21,6 +21,7 @@
 #include "weft/kernel.hpp"
 #include "weft/matrix_units.hpp"
 #include "weft/tune.hpp"
+#include "weft/tune/trials.hpp"
 #include "weft/tune/verify.hpp"
 
 using namespace weft;
@@ -482,6 +483,72 @@ TEST_CASE("weft-worker runs candidates, also of a program with threads, and the 
   CHECK(found.worker_program == worker_program());
   CHECK(has(found.text(), std::string("worker  program ") + worker_program() + ", started 1 time"));
   for (tune_trial const& t : found.trials) CHECK(t.result == outcome::good);
+}
+TEST_CASE("a worker that cannot be started any more ends a tuning, which says so, and no candidate is blamed") {
+  if (worker_program() == nullptr) {
+    MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
+    return;
+  }
+  static constexpr auto scaled = weft::kernel<"scaled_there">(
+      [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 3.0f; }); },
+      [](auto& s, auto, auto y) {
+        auto [i] = y.axes();
+        s.split(i, s.knob("n", {16, 4, 8, 32, 64, 2, 5, 10, 20, 25}));
+      });
+  weft_test::private_cache const here;
+  weft_test::temporary_directory const d;
+  std::string const name = d.path + "/worker";
+  REQUIRE(::symlink(worker_program(), name.c_str()) == 0);
+  call c;
+  tune_options o;
+  o.trials = 10, o.worker_program = name;
+  struct {
+    std::string name;
+    int seen = 0;
+  } gone{name};
+  std::vector<float> y(100);
+  tune_result const r = scaled.erased(
+      [&](kernel_face const& f, argument* arguments, int count) {
+        return tuning::tune(f, arguments, count, o, {&gone, [](void* of, sequence<std::int32_t> const&, std::string& loops) {
+          auto& g = *static_cast<decltype(gone)*>(of);
+          if (++g.seen == 4) loops += "  y[99999999] = 0.5f32\n", ::unlink(g.name.c_str());
+        }});
+      },
+      c.x, out(y));
+  INFO(r.text());
+  REQUIRE(r.trials.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(r.trials[i].result == outcome::good);
+  CHECK(r.trials[3].result == outcome::crashed);
+  CHECK(has(r.why, "; it ended before its time: " + name + " is no worker, or is not there"));
+  if (find_sqlite() != nullptr) CHECK(trial_store(here.path + "/trials.sqlite").count() == 4);
+  CHECK(r.best_ns > 0);
+}
+TEST_CASE("a time that was taken while the program stood still is told to be none") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  pid_t const timing = ::fork();
+  if (timing == 0) {
+    call c;
+    argument_copies copies(c.arguments, 2);
+    runner r(copies, isolation::forked);
+    std::string why;
+    bool const loaded = r.load(0, adding("i"), why) == outcome::good && r.run(0, 1, 60e9) > 0 && !r.stood_still();
+    char const one = 'r';
+    if (!loaded || ::write(ends[1], &one, 1) != 1) ::_exit(2);
+    bool const well = r.run(0, 20000000, 60e9) > 0;  // a quarter of a second and more
+    bool const told = r.stood_still();
+    ::_exit(!well ? 3 : !told ? 4 : r.run(0, 1, 60e9) > 0 && !r.stood_still() ? 0 : 5);
+  }
+  char one = 0;
+  REQUIRE(::read(ends[0], &one, 1) == 1);
+  ::usleep(30000);  // it waits
+  ::kill(timing, SIGSTOP);
+  ::usleep(1500000);
+  ::kill(timing, SIGCONT);
+  int status = -1;
+  ::waitpid(timing, &status, 0);
+  CHECK((WIFEXITED(status) ? WEXITSTATUS(status) : -1) == 0);
+  ::close(ends[0]), ::close(ends[1]);
 }
 TEST_CASE("other arguments are no worker's") {
   char const* const none[] = {"program", nullptr};

@@ -5,7 +5,7 @@
 #include "weft/base/plain_numerals.hpp"
 #include "weft/bench/benchmark.hpp"
 #include "weft/bench/peak.hpp"
-#include "weft/runtime/thread_pool.hpp"
+#include "weft/runtime/call_threads.hpp"
 
 namespace weft::inline WEFT_ABI {
 namespace bench::detail {
@@ -71,7 +71,7 @@ WEFT_DECL benchmark_result bench::of_kernel(std::string_view name, std::string c
   benchmark_result r;
   benchmark_line line;
   line.name = std::string(name), line.done = done;
-  line.threads = steps.find("parallel(") != std::string::npos ? runtime::default_pool().threads() : 1;
+  line.threads = steps.find("parallel(") != std::string::npos ? working_threads() : 1;
   static_cast<void>(bench::peaks_of(line.threads));  // measured before the kernel is, where they are not known
   line.time = bench::measure({work}, how)[0];
   double const in_f32 = done.peak_of(1) > 0 ? done.operations / done.peak_of(1) : 0;

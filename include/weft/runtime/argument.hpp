@@ -39,7 +39,7 @@ struct argument {
 };
 
 namespace detail {
-/// All that an argument is but its address, extents and strides, as one word, which a call compares: it is written as one, too, since a processor
+/// All that an argument is but its address, extents, strides and constant, as one word, which a call compares: it is written as one, too, since a processor
 /// waits for what was written in parts.
 constexpr std::uint64_t kind_of(dtype type, std::size_t rank, bool is_scalar, bool is_output) {
   struct facts {
@@ -310,6 +310,7 @@ template <class A>
 struct argument_traits {
   static constexpr bool supported = false;
   static constexpr bool is_output = false;
+  static constexpr bool is_number = false;
   static constexpr std::size_t plain_words = 0;  // of plain_places; 0: no call with it is a plain one
   using type = void;
 };

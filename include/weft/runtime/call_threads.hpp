@@ -9,6 +9,8 @@ namespace weft::inline WEFT_ABI {
 ///
 /// Cost  a look at the environment
 int threads_of_calls();
+/// How many of them the machine has a processor for: what its peaks are measured with.
+int working_threads();
 
 namespace runtime {
 /// Of one pool.

@@ -11,5 +11,9 @@ WEFT_DECL int threads_of_calls() {
   int const own = runtime::threads_of_default_pool(), asked = chosen != nullptr ? chosen->threads : 0;
   return asked <= 0 || (chosen->by_own_pool && asked > own) ? own : asked;
 }
+WEFT_DECL int working_threads() {
+  int const asked = threads_of_calls();
+  return asked < host().threads ? asked : host().threads;
+}
 
 }  // namespace weft::inline WEFT_ABI

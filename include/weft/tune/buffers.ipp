@@ -1,6 +1,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "weft/base/error.hpp"
@@ -93,8 +94,9 @@ WEFT_DECL argument_copies::argument_copies(argument const* arguments, int count)
     WEFT_THROW(device_error(joined({"tune: copies of the arguments take ", std::to_string(bytes_), " bytes, which is more than this process' limit of files (ulimit -f)"})));
   fd_ = ::memfd_create("weft-tune", MFD_CLOEXEC);
   if (fd_ < 0 || ::ftruncate(fd_, bytes_ > 0 ? bytes_ : detail::page) != 0) {
+    std::string const why = std::strerror(errno);
     if (fd_ >= 0) ::close(fd_);
-    WEFT_THROW(device_error("tune: no memory for copies of the arguments"));
+    WEFT_THROW(device_error(joined({"tune: no memory for copies of the arguments: ", why})));
   }
   auto const size = static_cast<std::size_t>(bytes_ > 0 ? bytes_ : detail::page), margin = static_cast<std::size_t>(margin_);
   void* const all = ::mmap(nullptr, size + 2 * margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -31,7 +31,7 @@ inline bool tuning_run::is_right(sequence<element_list>& found, int output, std:
   for (tune_trial& t : result_.trials)
     if (t.ns > 0) {
       t.ns = 0, t.wrong = true, t.why = joined({&t == &result_.trials[0] ? "" : "as the schedule without tuning: ", ours});
-      store_.add(trials_task_, face_.name, {t.choices, 0, static_cast<std::int32_t>(t.result), true});  // it was kept as good: the latest counts
+      store(t);  // it was kept as good: the latest counts
     }
   result_.best_ns = 0;
   expected_ = found;

@@ -52,30 +52,38 @@ WEFT_DECL std::size_t most_earlier(tune_options const& o) {
 /// have met a signal that was meant for the program, or a machine without memory: that is proposed as if nobody knew it.
 inline void tuning_run::learn_earlier() {
   if (options_.random) return;
-  sequence<known_trial> const earlier = store_.known_of(trials_task_, most_earlier(options_));
-  if (2 * static_cast<double>(earlier.size()) > result_.space.legal) return;
-  known_trial const* best = nullptr;
-  for (known_trial const& t : earlier) {
+  struct known_point {
+    point where;
+    double ns = 0;
+  };
+  sequence<known_point> of_today;
+  for (known_trial const& t : store_.known_of(trials_task_, most_earlier(options_))) {
     bool left_out = !t.judged && t.ended < 2;
     for (tune_trial const& own : result_.trials) left_out = left_out || own.choices == t.choices;
     point const p = left_out ? point{} : space_.look(t.choices);
-    if (!p.legal || !(p.choices == t.choices)) continue;
-    search_->learn(p, t.ns);
+    // A how-lambda that was edited since may take other steps with the same choices.
+    if (p.legal && p.choices == t.choices && hash(space_.steps(t.choices).steps) == t.steps) of_today.push_back({p, t.ns});
+  }
+  if (2 * static_cast<double>(of_today.size()) > result_.space.legal) return;
+  known_point const* best = nullptr;
+  for (known_point const& p : of_today) {
+    search_->learn(p.where, p.ns);
     ++result_.earlier;
-    if (t.ns > 0 && (best == nullptr || t.ns < best->ns)) best = &t;
+    if (p.ns > 0 && (best == nullptr || p.ns < best->ns)) best = &p;
   }
   // A tuning that was killed has kept no result, and what it measured is not proposed any more: the best of that is a trial of this one.
   cache::tuned kept;
-  if (best != nullptr && (!cache::find_tuned(task_, kept) || is_stale(kept)) && may_go_on()) note(measured(best->choices, 3 * result_.best_ns), 0);
+  if (best != nullptr && (!cache::find_tuned(task_, kept) || is_stale(kept)) && may_go_on()) note(measured(best->where.choices, 3 * result_.best_ns), 0);
 }
-/// What can be compared: features of one version, of one machine.
-inline std::uint64_t kind_of_examples(target const& machine) {
+/// What can be compared: features of one version, of one machine, by as many threads.
+inline std::uint64_t kind_of_examples(target const& machine, int asked_threads) {
   std::string text = joined({std::to_string(features_version), " ", machine_text(machine), " ", machine.feature_string()});
+  if (asked_threads > 0) text += joined({" ", std::to_string(asked_threads)});
   return xxh64(text);
 }
 inline void tuning_run::learn_of_others() {
   if (!options_.transfer || options_.random || !store_.usable()) return;
-  kind_ = kind_of_examples(machine_), family_ = xxh64(family());
+  kind_ = kind_of_examples(machine_, weft::detail::asked_threads(space_.request())), family_ = xxh64(family());
   others_.fit(store_.of_others(trials_task_, kind_, family_));
   result_.of_others = static_cast<std::int64_t>(others_.size());
 }

@@ -15,8 +15,8 @@ namespace weft::inline WEFT_ABI {
 ///
 ///     auto show = [](weft::tune_progress const& p) { return std::fprintf(stderr, "\r%s ", weft::progress_line(p).c_str()) > 0; };
 ///
-/// What is left is the rest of the seconds, or of the trials at the speed so far, whichever is less; the finalists' turns are in neither. Between these the line says how many rounds there were. Where neither
-/// says anything, of endless seconds before the first trial is over, it is not told.
+/// What is left is the rest of the seconds, or of the trials at the speed so far, whichever is less; the finalists' turns, which seconds allow for, may take longer than trials have. It is not told where neither says anything, of endless seconds
+/// before the first trial is over, and behind the last trial: then the line says how many rounds of turns there were.
 /// See     examples/10_tune.cpp
 std::string progress_line(tune_progress const& p);
 

@@ -17,7 +17,7 @@ WEFT_DECL std::string progress_line(tune_progress const& p) {
                  each_second > 0 ? joined({", ", number_text(each_second, "%.1f"), " a second"}) : "",
                  p.best_ns > 0 ? joined({"; best ", tuning::detail::time_text(p.best_ns)}) : "; none is right yet",
                  p.best_ns > 0 && p.first_ns > 0 ? joined({", ", number_text(p.first_ns / p.best_ns), " times as fast as without tuning"}) : "",
-                 left < 1e9 ? joined({"; at most ", number_text(left, "%.1f"), " s left"}) : std::string()});
+                 left < 1e9 && p.rounds == 0 && p.trials < p.most_trials ? joined({"; at most ", number_text(left, "%.1f"), " s left"}) : std::string()});
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -112,7 +112,7 @@ inline std::string roofline_drawing(tune_result const& r) {
   double slowest = 0, fastest = 0;
   for (tune_trial const& t : r.trials) widen(t.ns, fastest, slowest);
   if (r.threads <= 0 || r.done.operations <= 0 || r.done.bytes <= 0 || fastest <= 0)
-    return "<p>Not for this one: a GPU, whose peaks are not known, or a program without arithmetic.</p>\n";
+    return fastest <= 0 ? "<p>Nothing was measured.</p>\n" : "<p>Not for this one: a GPU, whose peaks are not known, or a program without arithmetic.</p>\n";
   double const in_f32 = r.done.peak_of(1) > 0 ? r.done.operations / r.done.peak_of(1) : 0;
   bench::machine_peaks const peaks = bench::peaks_beside(r.threads, in_f32, r.done.bytes, fastest);
   double const flat = r.done.peak_of(peaks.gflops), each_byte = r.done.operations / r.done.bytes, ridge = flat / peaks.gbs;
@@ -161,7 +161,7 @@ WEFT_DECL std::string report(tune_result const& r) {
                  ".frame{fill:none;stroke:#999}.trial{fill:#36c;fill-opacity:.6}.best{fill:none;stroke:#c33;stroke-width:2}.roof{stroke:#333;stroke-width:2}.winner{fill:#c33}"
                  "text{font-size:12px}pre{background:#f4f4f4;padding:1em;overflow:auto}td,th{text-align:left;padding:0 1em 0 0}",
                  "</style>\n<h1>", title, "</h1>\n<p>", escaped(tuning::text(r.space)), "; ", trials_text(static_cast<std::int64_t>(r.trials.size())),
-                 ". Best ", time_text(r.best_ns), ", without tuning ", time_text(r.first_ns), ".</p>\n<p>",
+                 ". ", r.best_ns > 0 ? joined({"Best ", time_text(r.best_ns), ", without tuning ", time_text(r.first_ns)}) : std::string(r.trials.empty() ? "Nothing was measured" : "Nothing that was measured is right"), ".</p>\n<p>",
                  escaped(r.why), "</p>\n<h2>Best so far</h2>\n", progress_drawing(r), "<h2>The model</h2>\n", model_drawing(r), "<h2>The roofline</h2>\n", roofline_drawing(r),
                  "<h2>The schedule</h2>\n<pre>", escaped(r.how), "</pre>\n<pre>", escaped(r.loops), "</pre>\n<h2>Trials</h2>\n",
                  trial_rows(r), "</html>\n"});

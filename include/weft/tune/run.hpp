@@ -27,7 +27,7 @@ class slot_calls {
     waited_ns_ += now_ns() - begun;
     if (ns < 0) return ns;
     double const each = ns / static_cast<double>(calls);
-    if (each > slowest_ns_) slowest_ns_ = each;
+    if (each > slowest_ns_ && !runner_.stood_still()) slowest_ns_ = each;
     measured_ns_ += ns;
     return ns;
   }
@@ -35,14 +35,16 @@ class slot_calls {
   /// The same, to be timed. What writes over its own inputs begins with the caller's again and again: numbers that shrink in each call become denormal, with
   /// which a processor is fifty times slower, and the slowest schedule would make the fewest calls.
   double timed(std::int64_t calls) {
-    if (!runner_.copies().are_written_over()) return run(calls, surroundings::open);
+    bool const over = runner_.copies().are_written_over();
     double all = 0;
+    int again = 0;
     for (std::int64_t done = 0; done < calls;) {
-      std::int64_t const some = calls - done < most_over_themselves ? calls - done : most_over_themselves;
-      runner_.copies().restore();
-      if (runner_.is_on_gpu() && run(1) < 0) return -1;  // which brings them there
+      std::int64_t const some = over && calls - done > most_over_themselves ? most_over_themselves : calls - done;
+      if (over) runner_.copies().restore();
+      if (over && runner_.is_on_gpu() && run(1) < 0) return -1;  // which brings them there
       double const ns = run(some, surroundings::open);
       if (ns < 0) return ns;
+      if (runner_.stood_still() && ++again < 4) continue;
       all += ns, done += some;
     }
     return all;
@@ -234,6 +236,7 @@ class tuning_run {
   void note_measured(point const& p, tune_trial t, double guess);
   void take_over(sequence<std::int32_t> const& choices, double ns, std::int64_t trials);
   void note(tune_trial t, double expected_ns);
+  void store(tune_trial const& t);
   double load_ns() const;
   double turns_of(std::size_t finalists, int rounds) const;
   sequence<std::size_t> finalists() const;
@@ -293,6 +296,7 @@ class tuning_run {
   double reserved_ = 0;   // seconds, for the finalists
   double share_ = 0;      // seconds of the budget; 0: all of them
   char const* why_alone_ = "";
+  std::string no_worker_;  // why none could be started any more, which ends the trials
   double waited_ns_ = 0;  // for compilers, for calls and for other ranks
   sequence<std::int32_t> const* next_ = nullptr;  // what is measured after this one, to be written while this one is compiled; null: not known
   candidate_text next_text_;

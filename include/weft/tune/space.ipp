@@ -182,7 +182,9 @@ WEFT_DECL bool space::describe(point const& p, sequence<float>& features, double
       return estimate > 0;
     }
     ir::arena m;
-    loop_costs found = costs_of_loops(weft::detail::lowered(m, request_, at(p.choices)), *request_.machine);
+    target by = *request_.machine;
+    if (int const asked = weft::detail::asked_threads(request_); asked > 0 && asked < by.threads) by.threads = asked;
+    loop_costs found = costs_of_loops(weft::detail::lowered(m, request_, at(p.choices)), by);
     features = static_cast<sequence<float>&&>(found.features);
     estimate = found.estimate;
     return estimate > 0;

@@ -30,11 +30,13 @@ struct stored_trial {
   double ns = 0;            // 0: not measured
   std::int32_t result = 0;  // an outcome
   bool wrong = false;
+  std::uint64_t steps = 0;  // hash of the trace that they made: of a how-lambda that was edited since the same choices make another one
 };
 
 /// What all trials of one schedule say.
 struct known_trial {
   sequence<std::int32_t> choices;
+  std::uint64_t steps = 0;  // as of stored_trial
   double ns = 0;           // of the latest that came to a verdict; 0: it was not right, or could not be measured
   bool judged = false;     // one of them did: it is good, refused, failed or wrong
   std::int64_t ended = 0;  // those that crashed or hung, which may have come from outside

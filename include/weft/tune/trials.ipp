@@ -183,7 +183,8 @@ WEFT_DECL bool trial_store::open() {
   bool const shared = detail::is_on_a_network(detail::directory_of(file_).c_str());
   int const flags = sqlite_api::read_write | sqlite_api::create | sqlite_api::full_mutex;
   // Whoever may read what a program computes is for its owner to say, as of all of this directory. SQLite's own files beside it have its rights.
-  if (int const made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600); made >= 0) ::close(made);
+  // One that is there is not opened: to close it would give up the locks that this process has on it by another store (POSIX, fcntl).
+  if (int const made = ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); made >= 0) ::close(made);
   int code = api_->open_v2(file_.c_str(), &database_, flags, nullptr);
   if (code == sqlite_api::ok) {
     be_patient();
@@ -200,11 +201,14 @@ WEFT_DECL bool trial_store::open() {
   if (code == sqlite_api::error) code = sqlite_api::corrupt;
   for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal"})
     if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
+  // Of versions before 2026-11-28; their trials stay, and teach nothing. In the memory of all versions alike what is not there fails, and that is well.
+  if (code == sqlite_api::ok && api_->exec(database_, "select steps from trials limit 0", nullptr, nullptr, nullptr) == sqlite_api::error)
+    static_cast<void>(api_->exec(database_, "alter table trials add column steps integer", nullptr, nullptr, nullptr));
   // A table of that name with other columns is nothing that could be used, nor is a view or an index.
   for (char const* text : {"create table if not exists trials (task integer, kernel text, choices text, ns real, "
-                           "result integer, wrong integer, at integer default (strftime('%s', 'now')))",
+                           "result integer, wrong integer, at integer default (strftime('%s', 'now')), steps integer)",
                            "create table if not exists examples (kind integer, task integer, family integer, ns real, estimate real, features text)",
-                           "select task, kernel, choices, ns, result, wrong, at from trials limit 0", "select kind, task, family, ns, estimate, features from examples limit 0",
+                           "select task, kernel, choices, ns, result, wrong, at, steps from trials limit 0", "select kind, task, family, ns, estimate, features from examples limit 0",
                            "create index if not exists trials_of_task on trials (task)", "create index if not exists examples_of_task on examples (kind, task, family)"})
     if (code == sqlite_api::ok && (code = api_->exec(database_, text, nullptr, nullptr, nullptr)) == sqlite_api::error) code = sqlite_api::corrupt;
   if (code == sqlite_api::ok) {
@@ -241,9 +245,9 @@ WEFT_DECL std::string trial_store::status() const {
 }
 WEFT_DECL int trial_store::insert(std::string_view task, std::string_view kernel, stored_trial const& t) {
   detail::sql insert(*api_, database_,
-                     "insert into trials (task, kernel, choices, ns, result, wrong) values (?, ?, ?, ?, ?, ?)");
+                     "insert into trials (task, kernel, choices, ns, result, wrong, steps) values (?, ?, ?, ?, ?, ?, ?)");
   insert.with(detail::task_number(task)).with(kernel).with(choices_text(t.choices)).with(t.ns);
-  insert.with(std::int64_t{t.result}).with(std::int64_t{t.wrong});
+  insert.with(std::int64_t{t.result}).with(std::int64_t{t.wrong}).with(static_cast<std::int64_t>(t.steps));
   return insert.step();
 }
 /// Another process has put the file aside, or somebody has removed it: what is added to it now, nobody would find.
@@ -293,13 +297,14 @@ WEFT_DECL sequence<stored_trial> trial_store::of(std::string_view task, int most
   if (!usable()) return all;
   detail::no_signal_of_limits const none;
   detail::sql select(*api_, database_,
-                     "select choices, ns, result, wrong from trials where task = ? order by rowid desc limit ?");
+                     "select choices, ns, result, wrong, steps from trials where task = ? order by rowid desc limit ?");
   select.with(detail::task_number(task)).with(std::int64_t{most});
   while (select.step() == sqlite_api::row) {
     stored_trial t;
     t.ns = select.number(1);
     t.result = static_cast<std::int32_t>(select.integer(2));
     t.wrong = select.integer(3) != 0;
+    t.steps = static_cast<std::uint64_t>(select.integer(4));
     if (read_choices(select.text(0), t.choices) && t.ns >= 0 && t.result >= 0 && t.result < 5) all.push_back(t);
   }
   return all;
@@ -310,9 +315,9 @@ WEFT_DECL sequence<known_trial> trial_store::known_of(std::string_view task, std
   detail::no_signal_of_limits const none;
   // Beside max() the plain columns are those of its row (sqlite.org/lang_select.html, "bare columns"): the latest with a verdict, if there is one.
   detail::sql select(*api_, database_,
-                     "select choices, ns, result, wrong, ended from (select choices, ns, result, wrong, sum(result > 2) as ended, "
-                     "max(at_row + (result < 3) * (1 << 62)) as place from (select rowid as at_row, choices, ns, result, wrong from trials "
-                     "where task = ? order by rowid desc limit 4096) group by choices) order by place & ((1 << 62) - 1) desc");
+                     "select choices, ns, result, wrong, ended, steps from (select choices, ns, result, wrong, steps, sum(result > 2) as ended, "
+                     "max(at_row + (result < 3) * (1 << 62)) as place from (select rowid as at_row, choices, ns, result, wrong, steps from trials "
+                     "where task = ? order by rowid desc limit 4096) group by choices, steps) order by place & ((1 << 62) - 1) desc");
   select.with(detail::task_number(task));
   std::size_t best = 0;
   while (select.step() == sqlite_api::row) {
@@ -320,7 +325,7 @@ WEFT_DECL sequence<known_trial> trial_store::known_of(std::string_view task, std
     std::int64_t const result = select.integer(2);
     double const ns = select.number(1);
     if (!read_choices(select.text(0), t.choices) || !(ns >= 0) || result < 0 || result > 4) continue;
-    t.judged = result < 3, t.ended = select.integer(4);
+    t.judged = result < 3, t.ended = select.integer(4), t.steps = static_cast<std::uint64_t>(select.integer(5));
     t.ns = t.judged && select.integer(3) == 0 ? ns : 0;
     if (t.ns > 0 && (all.empty() || all[best].ns <= 0 || t.ns < all[best].ns)) best = all.size();
     all.push_back(static_cast<known_trial&&>(t));

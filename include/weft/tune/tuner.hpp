@@ -157,7 +157,7 @@ struct tune_result {
   double roofline_ns = 0;            // what the counted operations and bytes take at the machine's peaks; 0: not known, or not asked for (tune_options::within)
   std::string within{};              // what became of tune_options::within, in a sentence; empty: it was not asked for
   bench::counts done{};              // of a call, by the program itself
-  std::int32_t threads = 0;          // of the machine that it is for; 0: a GPU
+  std::int32_t threads = 0;          // of calls, as far as the machine has as many; 0: a GPU
   double model_quality = 0;          // rank correlation of expected and measured times; 0: too few
   double model_recall = 0;           // of the fastest quarter of these, the share that was expected in it
   /// A page for people: the space, the trials in numbers, the best schedule.

@@ -55,7 +55,7 @@ inline bool is_by_rule(kernel_face const& face) { return face.how == nullptr && 
 
 /// The arithmetic that the program counts at the machine's peak, and the bytes at that of its memory where no cache holds them; 0: not
 /// known. Of f32 and f64 alone is the peak of arithmetic known.
-inline double roofline_of(program const& what, argument const* arguments, int count, target const& machine) {
+inline double roofline_of(program const& what, argument const* arguments, int count, target const& machine, int threads) {
   bench::counts const done = bench::counted(what, arguments);
   double held = 0;
   for (int i = 0; i < count; ++i) {
@@ -63,9 +63,9 @@ inline double roofline_of(program const& what, argument const* arguments, int co
     for (int d = 0; d < arguments[i].rank; ++d) bytes *= static_cast<double>(arguments[i].extents[d]);
     held += bytes;
   }
-  double const peak = done.peak_of(bench::peaks_of(machine.threads).gflops), arithmetic = peak > 0 ? done.operations / peak : 0;
+  double const peak = done.peak_of(bench::peaks_of(threads).gflops), arithmetic = peak > 0 ? done.operations / peak : 0;
   bool const in_a_cache = machine.l3_bytes > 0 && held <= 2 * static_cast<double>(machine.l3_bytes);
-  double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(machine.threads).gbs;
+  double const memory = in_a_cache ? 0 : done.bytes / bench::peaks_of(threads).gbs;
   return arithmetic > memory ? arithmetic : memory;
 }
 /// Where candidates run; what is wrong with it is said of the kernel.
@@ -95,14 +95,14 @@ WEFT_DECL tuning_run::tuning_run(kernel_face const& face, argument* arguments, i
   hangs_on_nans_ = !wanted_.bitwise && hangs_on_nans(what_, arguments, count);
   result_.kernel = std::string(face.name);
   result_.done = bench::counted(what_, arguments);
-  result_.threads = face.gpu != nullptr ? 0 : machine_.threads;
+  result_.threads = face.gpu != nullptr ? 0 : working_threads();
   result_.device = face.gpu != nullptr ? face.device : -1;
   std::int64_t const spare = host().threads - 2, wanted = o.compilers >= 0 ? o.compilers : spare < 8 ? spare : 8;
   for (std::int64_t i = 0; i < wanted && face.gpu != nullptr && runner_.where() != isolation::none; ++i)
     compilers_.push_back(new runner(copies_, worker_, face.device));
   runner_.wait_at_most(1e9 * (o.seconds > 5 ? o.seconds : 5), {[](void const* stop) { return static_cast<tune_stop const*>(stop)->requested(); }, &options_.stop});
   result_.searching_seconds = elapsed();
-  if (o.within > 0 && face.gpu == nullptr && !o.stop.requested()) result_.roofline_ns = roofline_of(what_, arguments, count, machine_);
+  if (o.within > 0 && face.gpu == nullptr && !o.stop.requested()) result_.roofline_ns = roofline_of(what_, arguments, count, machine_, result_.threads);
 }
 WEFT_DECL tuning_run::~tuning_run() {
   delete search_;
@@ -150,11 +150,11 @@ inline bool tuning_run::is_stopped() {
   return result_.stopped;
 }
 inline bool tuning_run::may_go_on() {
-  if (is_stopped()) return false;
+  if (is_stopped() || !no_worker_.empty()) return false;
   if (!peaks_again_ && result_.best_ns > 0 && result_.best_ns < 0.99 * result_.roofline_ns) {  // peaks that were measured while something else ran
     peaks_again_ = true;
-    static_cast<void>(bench::peaks_measured_again(machine_.threads));
-    result_.roofline_ns = roofline_of(what_, arguments_, count_, machine_);
+    static_cast<void>(bench::peaks_measured_again(result_.threads));
+    result_.roofline_ns = roofline_of(what_, arguments_, count_, machine_, result_.threads);
   }
   std::int64_t const trials = others_trials_ + static_cast<std::int64_t>(result_.trials.size());
   reserved_ = reserve();
@@ -282,10 +282,15 @@ inline tune_trial tuning_run::measured_once(sequence<std::int32_t> const& choice
   return t;
 }
 
+inline void tuning_run::store(tune_trial const& t) {
+  store_.add(trials_task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong, hash(space_.steps(t.choices).steps)});
+}
 inline void tuning_run::note(tune_trial t, double expected_ns) {
+  // Without a worker nothing was learned of the candidate.
+  if (t.ns <= 0 && t.result == outcome::crashed && runner_.never_answered() && !result_.trials.empty()) return void(no_worker_ = runner_.why_never());
   t.expected_ns = expected_ns;
   if (t.ns > 0 && (result_.best_ns <= 0 || t.ns < result_.best_ns)) result_.best_ns = t.ns, result_.choices = t.choices;
-  store_.add(trials_task_, face_.name, {t.choices, t.ns, static_cast<std::int32_t>(t.result), t.wrong});
+  store(t);
   result_.trials.push_back(static_cast<tune_trial&&>(t));
   tell(0);
 }
@@ -306,7 +311,7 @@ inline annealing_settings settings_for(space const& s) {
   return how;
 }
 inline void tuning_run::note_measured(point const& p, tune_trial t, double guess) {
-  search_->learn(p, t.ns);
+  if (t.ns > 0 || !runner_.never_answered()) search_->learn(p, t.ns);
   if (example e; kind_ != 0 && t.ns > 0 && search_->describe(p, e)) e.ns = t.ns, store_.add(trials_task_, kind_, family_, e);
   if (guess > 0 && t.ns > 0) expected_ns_.push_back(guess), found_ns_.push_back(t.ns);
   note(static_cast<tune_trial&&>(t), guess);

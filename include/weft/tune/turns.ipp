@@ -110,6 +110,7 @@ inline void tuning_run::confirm() {
     }
   };
   load(all);
+  if (runner_.never_answered()) return no_worker_ = runner_.why_never(), choose_by_trials(in, {}, {});
   // Who ran when a worker ended is out, but for one that was killed from outside, and the first one: these are believed three times.
   int ended[4] = {};
   auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
@@ -214,19 +215,23 @@ inline void tuning_run::describe() {
   replay(written, best.steps);
   result_.how = print_how(written);
   result_.loops = print_loops(best);
+  char const* const ended = no_worker_.empty() ? "was stopped" : "ended";
   result_.why = found_elsewhere_
                     ? joined({"found by the one that searches: ", changed.empty() ? "the first values" : changed})
                 : result_.trials.size() <= 1
                     ? joined({"the first values stay: nothing else was measured", result_.stopped ? ", as the tuning was stopped" : why_alone_})
                 : chosen_by_trials_
-                    ? changed.empty() ? joined({"the first values stay: the tuning was stopped before turns could say more, and nothing was faster by a tenth"})
+                    ? changed.empty() ? joined({"the first values stay: the tuning ", ended, " before turns could say more, and nothing was faster by a tenth"})
                                       : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (", time_text(result_.first_ns),
-                                                "), by its trial alone, as the tuning was stopped before turns could confirm it: ", changed})
+                                                "), by its trial alone, as the tuning ", ended, " before turns could confirm it: ", changed})
+                : changed.empty() && result_.trials[0].wrong
+                    ? std::string("nothing that was measured has right results: not those of the schedule without tuning, either")
                 : changed.empty()
                     ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
                               std::to_string(result_.rounds), " rounds of turns"})
                     : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (",
                               time_text(result_.first_ns), "), confirmed in ", std::to_string(result_.rounds), " rounds of turns: ", changed});
+  if (!no_worker_.empty()) result_.why += joined({"; it ended before its time: ", no_worker_});
 }
 inline own_times tuning_run::times_of(sequence<std::int32_t> const& choices) const {
   own_times all;

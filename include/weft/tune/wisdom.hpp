@@ -24,13 +24,14 @@ std::string export_all();
 struct imported {
   int taken = 0;    // kept, for the first call to look at
   int known = 0;    // there is a result that was measured here, or one of the same text that is as fast: it stays
-  int refused = 0;  // no such object, or its numbers are none that a result has; or there is no directory to keep it in
+  int refused = 0;  // no such object, or its numbers are none that a result has; of another version of weft, whose results no call looks for; or there is no directory to keep it in
   std::string why;  // of the first that was refused: "line 3: .."
 };
 /// Keeps the results of a text, which may come from anywhere. Each is looked at when it is used: the how-lambda, or the rule, is run with its
 /// choices, and has to be legal and take the steps that the text tells of; else it is as if it were not there. On a machine with other caches or
 /// threads, and for other sizes, the knobs have the values that it tells of, and what they make has to be legal here and fit the registers. What
-/// lowering refuses is as if it were not there, too. Whoever wrote the text can thus make a kernel slow, and nothing else: no step changes a result but the
+/// lowering refuses is as if it were not there, too. Whoever wrote the text can thus make a kernel slow, and its first call end the program where LLVM, given a
+/// legal schedule, does so by a fault of its own: here nobody has tried it in a worker. No step changes a result but the
 /// order of a sum of floats, and calls that are `bitwise` take nothing of a how-lambda that was not compared here. A tuning here takes the place of what was imported.
 ///
 /// See     weft::schedule_reason, which says that a schedule was imported

@@ -223,6 +223,12 @@ WEFT_DECL imported import_lines(std::string_view text) {
     cache::tuned known;
     o.found.trials = 0;  // not measured here
     std::string why;
+    if (!cache::is_of_this_version(o.key)) {
+      ++r.refused;
+      if (r.why.empty()) r.why = joined({"line ", std::to_string(line), ": a result of another version of weft, ", detail::plain(cache::head_of(o.key).version),
+                                         ", whose schedules may be other ones: tune again, or export it there from the one that is used here"});
+      continue;
+    }
     std::uint64_t const key = xxh64(o.key);
     std::size_t at = 0;
     for (std::size_t behind = taken.size(); at < behind;) {

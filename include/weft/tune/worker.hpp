@@ -1,7 +1,7 @@
 // Candidates run in a process of their own: one that crashes, hangs or writes where it must not takes only that process with it.
 //
 // What a terminal sends to all processes of a job (Ctrl-C, Ctrl-\, a hang-up) and SIGTERM are for the program to answer: a worker ignores
-// them, and ends with the program. Ctrl-Z stops both, and no time counts until they go on.
+// them, and ends with the program. Ctrl-Z stops both, and that time counts for no candidate; tune_options::seconds go on.
 //
 // The protocol, on a socket: the worker is told once where the copies of the arguments lie in shared memory; then requests
 // come, a loop program as text to be compiled, or a number of calls to be made and timed, and answers go back.
@@ -124,6 +124,8 @@ class runner {
   void wait_at_most(double ns, giving_up given_up) { patience_ns_ = ns < patience_ns_ ? ns : patience_ns_, given_up_ = given_up; }
   /// Whether the last one that was started said nothing, or was none: the next would not either.
   bool never_answered() const { return !not_begun_.empty(); }
+  /// Why it did not.
+  std::string const& why_never() const { return not_begun_; }
 
   /// Compiles a loop program into place `slot`, 0 to 15; `known`: the instructions that it names, 64 at most. Those of weft's own are
   /// known to each worker. Of others, one that is this program started anew knows those that stand in the program itself, not in a
@@ -155,6 +157,8 @@ class runner {
   /// Whether the last request ended with a worker that was killed from outside: by a signal that no candidate causes, and so perhaps nothing to do
   /// with it. (`load` has tried once more then.)
   bool was_killed() const { return killed_by_ != 0; }
+  /// Whether this process stood still while the last request was waited for (Ctrl-Z): a time that the worker has told is none then, as its clock went on.
+  bool stood_still() const { return stood_still_; }
   /// How often a worker was started.
   int starts() const { return starts_; }
   /// The process; 0: none, or this one. For tests.
@@ -180,6 +184,7 @@ class runner {
   std::string why_, program_;
   double patience_ns_ = 10e9;
   giving_up given_up_{};
+  bool stood_still_ = false;
   std::string not_begun_;  // why the last worker that was started never answered
   in_process* own_ = nullptr;
 };

@@ -567,6 +567,9 @@ WEFT_DECL bool runner::tell(std::string_view head, std::string_view text, std::s
 WEFT_DECL bool runner::hear(double limit_ns, std::string& answer, std::int32_t most_text) {
   detail::answer_head a;
   double left_ns = limit_ns;
+  double const began = now_ns();
+  // What of the time was not taken from it.
+  auto const note_stop = [&] { stood_still_ = now_ns() - began > limit_ns - left_ns + 1e8; };
   last_ = outcome::crashed;
   bool gone = true;
   if (process_ != 0 && detail::receive_all(socket_, &a, sizeof a, &left_ns) && (gone = false, detail::is_answer(a, most_text))) {
@@ -576,9 +579,11 @@ WEFT_DECL bool runner::hear(double limit_ns, std::string& answer, std::int32_t m
       last_ = static_cast<outcome>(a.result);
       answer.assign(reinterpret_cast<char const*>(&a), sizeof a);
       answer += why;
+      note_stop();
       return true;
     }
   }
+  note_stop();
   if (gone && left_ns <= 0) last_ = outcome::hung;
   note_end(gone && left_ns > 0);
   return false;

@@ -146,6 +146,27 @@ TEST_CASE("a result whose steps are not those that were measured is not taken") 
   cache::keep_tuned(task_of(x, y), {{1000, 77}, 0, 10, 1});
   CHECK(has(doubled.trace(x, out(y)), "split(i, 8)"));
 }
+int looks_while_superseded = 0;
+inline constexpr auto overtaken = weft::kernel<"overtaken">(
+    [](auto x) { return weft::compute<"y">(x.extent(0), [=](auto i) { return x(i) + x(i); }); },
+    [](auto& s, auto, auto y) {
+      if (!std::is_constant_evaluated() && ++looks_while_superseded == 1) supersede([](void const*, ready_kernel const&) { return false; }, nullptr);
+      auto [i] = y.axes();
+      s.split(i, s.knob("n", {8, 16}));
+    });
+TEST_CASE("a form that was begun before a tuner kept its result is made anew at the next call") {
+  std::vector<float> x(100, 2.0f), y(100);
+  looks_while_superseded = 0;
+  overtaken(x, out(y));
+  int const first = looks_while_superseded;
+  REQUIRE(first > 0);
+  overtaken(x, out(y));
+  int const second = looks_while_superseded;
+  CHECK(second > first);
+  overtaken(x, out(y));
+  CHECK(looks_while_superseded == second);
+  CHECK(y[99] == 4.0f);
+}
 TEST_CASE("forms that were superseded are made anew at the next call, and prepared ones still run") {
   private_cache const here;
   std::vector<float> x(64, 1.0f), y(64);

@@ -824,6 +824,16 @@ TEST_CASE("products whose sizes are whole tiles take AMX's, two by two, where th
   CHECK(has_in_order(ab.on(t).loops(few, weights), {"unrolled io in 0..1", "unrolled jio in 0..2", "by tdpbusd"}));
   CHECK(ab.on(t).loops(few, b).find(" by ") == std::string::npos);
   CHECK(ab.on(t).loops(weft::view(a.data(), weft::dim<"m">(64), 128), b).find("by tdp") == std::string::npos);
+  // A window without places, whose sums are empty.
+  auto const windows = weft::kernel<"windows">([](auto A, auto W) {
+    return weft::compute<"C">(A.extent(0), W.extent(2), [=](auto i, auto j) {
+      return weft::sum(W.extent(0), W.extent(1), [=](auto window, auto k) { return A(i + window, k) * W(window, k, j); });
+    });
+  });
+  weft::constant const none(weft::view(y.data(), 0, 128, 32));
+  std::string const empty = windows.on(t).loops(x, none);
+  INFO(empty);
+  CHECK(has_in_order(empty, {"C", "0..0"}));
   // Rows that are read from places of their own, one row for all, sums that begin with another number: no tiles, and no refusal.
   auto const places = drawn<std::int32_t>(5, 64);
   auto const gathered = weft::kernel<"gathered">([](auto A, auto B, auto I) {

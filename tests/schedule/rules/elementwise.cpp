@@ -22,6 +22,13 @@ inline constexpr auto turned = weft::kernel<"turned">(
 inline constexpr auto turned_sum = weft::kernel<"turned_sum">([](auto a, auto b) {
   return compute<"c">(a.extent(1), a.extent(0), [=](auto i, auto j) { return a(j, i) + b(i, j); });
 });
+inline constexpr auto each_turned = weft::kernel<"each_turned">([](auto a) {
+  return compute<"y">(a.extent(0), a.extent(2), a.extent(1), [=](auto b, auto i, auto j) { return a(b, j, i); });
+});
+inline constexpr auto each_turned_twice = weft::kernel<"each_turned_twice">([](auto a) {
+  auto twice = compute<"twice">(a.extent(0), a.extent(1), a.extent(2), [=](auto b, auto j, auto i) { return a(b, j, i) + a(b, j, i); });
+  return compute<"y">(a.extent(0), a.extent(2), a.extent(1), [=](auto b, auto i, auto j) { return twice(b, j, i); });
+});
 inline constexpr auto cyclic = weft::kernel<"cyclic">([](auto a) {
   return compute<"c">(a.extent(2), a.extent(0), a.extent(1), [=](auto i, auto j, auto k) { return a(j, k, i); });
 });
@@ -167,6 +174,15 @@ TEST_CASE("where memory is far, tiles are turned over on the stack, and rows of 
     checked(turned_sum, weft::tensor<float, 2>(n, m), drawn<float>(1, m, n), drawn<float>(2, n, m));
   }
   checked(cyclic, weft::tensor<float, 3>(90, 70, 33), drawn<float>(1, 70, 33, 90));
+  // Of a batch whose matrices are a tile each: the tile stands at the batch's loop, and the steps say so.
+  auto const stack = drawn<float>(1, 6, 32, 64);
+  std::string const steps = each_turned.on(far).trace(stack);
+  INFO(steps);
+  CHECK(has_in_order(each_turned.on(far).loops(stack), {" i in 0..6", "y_acc", "unrolled"}));
+  CHECK(steps.find("compute_at()") == std::string::npos);
+  checked(each_turned, weft::tensor<float, 3>(6, 64, 32), stack);
+  checked(each_turned, weft::tensor<double, 3>(6, 32, 16), drawn<double>(1, 6, 16, 32));
+  checked(each_turned_twice, weft::tensor<float, 3>(6, 64, 32), stack);
 }
 TEST_CASE("rows that read a window are computed some at a time, and share what they read") {
   for (auto [m, n] : {std::array<std::int64_t, 2>{3, 3}, {10, 11}, {11, 40}, {33, 70}, {37, 131}}) check_rule(blur, drawn<float>(1, m, n));

@@ -40,6 +40,8 @@ struct key_head {
   std::string_view version, kernel, target;
 };
 key_head head_of(std::string_view key);
+/// Whether this version writes such keys: what has others is never found.
+bool is_of_this_version(std::string_view key);
 
 }  // namespace cache
 }  // namespace weft::inline WEFT_ABI

@@ -196,6 +196,7 @@ WEFT_DECL key_head head_of(std::string_view key) {
   h.target = r.text();
   return h;
 }
+WEFT_DECL bool is_of_this_version(std::string_view key) { return head_of(key).version == detail::weft_version; }
 
 }  // namespace cache
 }  // namespace weft::inline WEFT_ABI

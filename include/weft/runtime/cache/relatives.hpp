@@ -56,6 +56,9 @@ struct tried_tasks {
 /// The same in a directory that is open, and without these.
 bool find_relative(directory const& where, std::string_view family, relative const& wanted, relative& into, tried_tasks without = {});
 
+/// All of a family whose own result is still kept.
+sequence<relative> all_of_family(directory const& where, std::string_view family);
+
 /// Whether the result of this task was imported, and nobody has measured it here. For who asks for a reason: it reads the result.
 bool is_imported(std::uint64_t task);
 

@@ -177,6 +177,20 @@ WEFT_DECL bool find_relative(directory const& where, std::string_view family, re
   return false;
 }
 
+WEFT_DECL sequence<relative> all_of_family(directory const& where, std::string_view family) {
+  sequence<relative> all;
+  if (!where.usable()) return all;
+  std::string bytes;
+  std::uint32_t count = 0;
+  byte_reader from = detail::open_family(where, family, bytes, count);
+  for (; count > 0; --count) {
+    relative r = detail::read(from);
+    if (!from.good) break;
+    if (where.holds(name_of(r.task, ".tuned").name)) all.push_back(static_cast<relative&&>(r));
+  }
+  return all;
+}
+
 WEFT_DECL bool is_imported(std::uint64_t task) {
   std::string const path = directory_in_use();
   std::string bytes;

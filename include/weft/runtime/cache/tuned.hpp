@@ -24,8 +24,8 @@ struct tuned {
 };
 
 /// What a result is for: a kernel's key (key.hpp) for the steps that its how-lambda takes with each knob's first value, the
-/// knobs with all their values, and what of the machine steers schedules only: caches and threads. Whoever edits the schedule
-/// or the computation has a new task. `bitwise`: of calls that want the terms of sums in their own order; what is found for others
+/// knobs with all their values, and what of the machine steers schedules only: caches and threads. Whoever edits the
+/// computation, the knobs, or what the first values lead to, has a new task; of other values tuned::steps tells. `bitwise`: of calls that want the terms of sums in their own order; what is found for others
 /// is nothing for them. Where a rule writes the schedule `first` is an empty one: the computation and the machine say what it would be, and
 /// rules_epoch stands for the rules, so that a look-up need not run them first. `threads`: those that calls run by, where they are not the machine's.
 std::string task_key(std::string_view name, program const& what, schedule const& first, call_layout const& layout,

@@ -323,7 +323,7 @@ WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, dou
   if (apart) costs.most_rows = 14;
   return costs;
 }
-/// Whether what is read along the columns, and comes from beyond the second cache, has each row of a panel on another page.
+/// Whether what is read along the columns comes from beyond the second cache: rows of a panel are apart then, the longer each the further.
 WEFT_DECL bool rule_plan::has_scattered_rows(int stage, tile_axes const& t) const {
   rule_view const v = view();
   for (access const& one : v.loads(stage))
@@ -378,8 +378,9 @@ WEFT_DECL std::int64_t rule_plan::panels_kept_near(product_plan const& p) const 
   for (access const& one : v.loads(p.stage))
     if (one.step(p.t.columns) != 0) bytes *= size_bytes(program::at(v.p().tensors, one.tensor).type);
   for (int a = of.spatial; a < of.axes(); ++a) bytes *= v.extent(p.stage, a);
+  if (bytes == 0 || in_.l2_bytes == 0) return 0;  // an empty sum
   std::int64_t const panels = v.extent(p.stage, p.t.columns) / p.width, fitting = in_.l2_bytes / (2 * bytes);
-  if (fitting >= panels || in_.l2_bytes == 0) return 0;
+  if (fitting >= panels) return 0;
   return ceil_div(panels, ceil_div(panels, fitting < 1 ? 1 : fitting));
 }
 /// How many terms of the operand that is read for the columns an instruction takes side by side: of a matrix unit a word of them.

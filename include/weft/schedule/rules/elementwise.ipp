@@ -233,7 +233,8 @@ WEFT_DECL bool rule_plan::turn_tiles(int stage, int axis, int other, sequence<ac
   }
   std::int64_t const height = 4 * line, width = (straight ? 2 * (size < 4 ? size : 4) : 2) * line;  // 32 KiB at most
   bool const fits = v.extent(stage, across) >= width && v.extent(stage, down) >= height, far = has_far_memory() && bytes > static_cast<double>(in_.l2_bytes);
-  if (!turned || !fits || (axis != across && other != across) || in_.in_place || !v.is_output(stage) || !choose(stage, "turned_aside", far)) return false;
+  bool const is_one_tile = of.spatial == 2 && v.extent(stage, across) == width && v.extent(stage, down) == height;  // no loop is around it
+  if (!turned || !fits || is_one_tile || (axis != across && other != across) || in_.in_place || !v.is_output(stage) || !choose(stage, "turned_aside", far)) return false;
   int const tile = add_stage(verb::cache_write, stage, -1);
   if (tile < 0) return false;
   rule_view const now = view();
@@ -250,7 +251,9 @@ WEFT_DECL bool rule_plan::turn_tiles(int stage, int axis, int other, sequence<ac
   mark(verb::vectorize, lane.inner);
   run_parallel(around, total);
   if (v.extent(stage, across) % line == 0) place(verb::store_non_temporal, stage);
-  if (!place(verb::compute_at, tile, rows.outer >= 0 ? rows.outer : columns.outer)) return true;
+  int innermost = -1;  // a size that is one tile's has no outer loop
+  for (std::int32_t l : around) innermost = l >= 0 ? l : innermost;
+  if (!place(verb::compute_at, tile, innermost)) return true;
   parts const square = cut(now.loop(tile, down), side), row = cut(now.loop(tile, across), side);
   reorder({row.outer, square.outer, square.inner, row.inner});
   mark(verb::unroll, square.inner);

@@ -1,5 +1,6 @@
 #include "weft/schedule/rules/gpu.hpp"
 #include "weft/schedule/rules/gpu_planner.hpp"
+#include "weft/schedule/rules/rules.hpp"
 
 namespace weft::inline WEFT_ABI {
 
@@ -25,8 +26,7 @@ inline bool schedule_open_sizes_on_gpu(schedule& s, rule_input const& in) {
 WEFT_DECL std::uint8_t schedule_by_gpu_rule(schedule& s, rule_input const& in) {
   if (detail::schedule_open_sizes_on_gpu(s, in)) return in.plan;
   std::uint8_t taken = in.plan;
-  bool own = s.chooser == nullptr;
-  for (std::int32_t c : s.choices) own = own && c == 0;
+  bool const own = detail::is_the_rules_own(s);
   for (detail::boldness const how : {detail::boldness::all, detail::boldness::loops}) {
     if ((how == detail::boldness::all && in.in_place) || static_cast<std::uint8_t>(how) < in.plan) continue;
     schedule tried = s;

@@ -35,6 +35,7 @@ WEFT_DECL int rule_plan::fuse(sequence<std::int32_t> const& loops) {
 }
 WEFT_DECL bool rule_plan::place(verb what, int stage, int l) {
   step one{what, l >= 0 ? 1 : 0, {l}};
+  if (l < 0 && form_of(what).least_loops > 0) return false;
   if (l < 0) one.loops = {};
   one.stage = stage;
   return take_if_legal(one);
