@@ -260,6 +260,7 @@ WEFT_DECL ready_kernel* detail::interim_form(kernel_face const& face, ready_kern
   interim->what = made.what, interim->steps = made.steps;
   interim->functions = made.functions;
   interim->name = made.name;
+  interim->supersession = made.supersession;
   interim->number = next_number();
   compile_request exact = request_of(face, made.what, numbers);
   compile_plan plan = plan_of(exact);
@@ -289,7 +290,10 @@ WEFT_DECL ready_kernel const& detail::settled(kernel_face const& face, ready_ker
     background.finish(form);
     now = __atomic_load_n(&form.is, __ATOMIC_ACQUIRE);
   }
-  if (now == state::done) return *form.made;
+  if (now == state::done) {
+    if (__atomic_load_n(&form.made->machine, __ATOMIC_RELAXED) != face.machine) give_up(k);  // a tuner has found another schedule: the next call makes it
+    return *form.made;
+  }
 #if WEFT_HAS_EXCEPTIONS
   if (now == state::failed) {
     give_up(k);  // the next call tries again

@@ -64,8 +64,6 @@ struct gpu_way {
   /// as the first cache. Errors: device_error without a driver or such a device
   target (*machine)(int device);
   std::string (*schedule_reason)(kernel_face const& face, argument* arguments, int count);
-  /// Has the next calls of a kernel make its code anew.
-  void (*supersede)(std::string_view name);
 };
 
 /// What is to be compiled, and for what.

@@ -271,25 +271,7 @@ inline std::string gpu_schedule_reason(kernel_face const& face, argument* argume
   return reason;
 }
 
-/// Kernels for which a tuner has found another schedule since this process began, in their order; the generation of a form is
-/// how many there were when it was made.
-struct superseded_kernels {
-  mutex lock{};
-  sequence<std::uint64_t> names{};
-};
-inline superseded_kernels& superseded_on_gpu() {
-  static superseded_kernels all;
-  return all;
-}
-inline std::uint64_t superseded_generation = 0;
-inline void supersede_on_gpu(std::string_view name) {
-  superseded_kernels& all = superseded_on_gpu();
-  ::weft::guard const hold(all.lock);
-  all.names.push_back(xxh64(name));
-  __atomic_store_n(&superseded_generation, all.names.size(), __ATOMIC_RELEASE);
-}
-gpu_way const gpu_compilation{gpu_rule_input, write_gpu_rule, lowered_for_gpu,     gpu_loops_of,    fits_gpu,
-                              bound_for_gpu,  gpu_target,     gpu_schedule_reason, supersede_on_gpu};
+gpu_way const gpu_compilation{gpu_rule_input, write_gpu_rule, lowered_for_gpu, gpu_loops_of, fits_gpu, bound_for_gpu, gpu_target, gpu_schedule_reason};
 
 // --- compiled forms -----------------------------------------------------------------------------------------------------
 
@@ -302,7 +284,7 @@ struct cuda_form {
   std::string loops;       // for what the driver says of a launch
   std::uint64_t shared = 0;
   bool nothing_to_do = false;
-  mutable std::uint64_t generation = 0;  // see superseded_kernels
+  std::uint32_t supersession = 0;  // as of ready_kernel
   runtime::cuda_driver::library library = nullptr;
   struct kernel {
     runtime::cuda_driver::kernel entry = nullptr;
@@ -346,18 +328,7 @@ inline bool fits(cuda_form const& f, cuda_call const& c, std::uint64_t shared) {
   return true;
 }
 /// Whether no tuner has found another schedule for it since.
-inline bool is_current(cuda_form const& f) {
-  std::uint64_t const now = __atomic_load_n(&superseded_generation, __ATOMIC_ACQUIRE);
-  std::uint64_t const then = __atomic_load_n(&f.generation, __ATOMIC_RELAXED);
-  if (then == now) return true;
-  superseded_kernels& all = superseded_on_gpu();
-  ::weft::guard const hold(all.lock);
-  std::uint64_t const own = xxh64(f.name);
-  for (std::size_t i = then; i < all.names.size(); ++i)
-    if (all.names[i] == own) return false;
-  __atomic_store_n(&f.generation, now, __ATOMIC_RELAXED);
-  return true;
-}
+inline bool is_current(cuda_form const& f) { return f.supersession == supersessions(f.name); }
 /// The form's launches, without their code: nothing is loaded of what cannot be launched.
 inline void describe_launches(cuda_form& form, cuda_module const& module, runtime::cuda_gpu const& gpu) {
   for (cuda_kernel const& k : module.kernels) {
@@ -423,7 +394,7 @@ inline cuda_form const& find_form(cuda_table& table, kernel_face const& face, cu
   form.arguments.assign(c.arguments, c.arguments + c.count);
   for (int i = 0; i < c.count; ++i) form.aligned.push_back(gpu_alignment(c.arguments[i], c.on_gpu[i]));
   form.device = c.device;
-  form.generation = __atomic_load_n(&superseded_generation, __ATOMIC_ACQUIRE);
+  form.supersession = supersessions(face.name);
   form.wanted = face.wanted;
   form.name = std::string(face.name);
   form.shared = shared;

@@ -84,8 +84,8 @@ struct plain_form {
   std::uint32_t wanted = 0;  // code_wanted
 };
 namespace detail {
-/// How often `supersede` was called.
-std::uint32_t supersessions();
+/// How often `supersede` was called for kernels of this name. A few names share a number: what is then made anew for nothing is on disk.
+std::uint32_t supersessions(std::string_view name);
 }
 struct ready_kernel;
 /// What will take the place of interim forms (shapes.hpp).
@@ -114,7 +114,7 @@ struct ready_kernel {
   bool nothing_to_do = false;  // an empty output
   std::string name;
   std::uint64_t number = 0;           // of no other form in this process, ever
-  std::uint32_t supersession = detail::supersessions();  // as it was begun: one that was looked up before a tuner kept its result is not found any more
+  std::uint32_t supersession = 0;  // detail::supersessions when it was begun: what was looked up before a tuner kept its result is not found any more
   open_sizes const* open = nullptr;   // owned
   later_code* later = nullptr;        // not null: an interim form
   mutable void* workspace = nullptr;  // taken by the call that uses it
@@ -233,11 +233,11 @@ argument const* shaped(ready_kernel const& k, argument* arguments, int count);
 /// from a function of the program's; access_error from checked code.
 void run(ready_kernel const& k, argument const* arguments, int count);
 
-/// Has the next calls make those forms anew of which `stale` is true: a tuner has found a better schedule. They stay, for who
-/// has prepared them and for calls that are under way. `stale` calls no kernel.
+/// Has the next calls of kernels of this name make those forms anew of which `stale` is true (null: all), and those that are being made, and all for GPUs: a
+/// tuner has found a better schedule. They stay, for who has prepared them and for calls that are under way. `stale` calls no kernel.
 ///
 /// Threads any
-void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context);
+void supersede(std::string_view name, bool (*stale)(void const* context, ready_kernel const& k) = nullptr, void const* context = nullptr);
 
 namespace detail {
 /// What kernels ask of this process: its threads.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "weft/base/fork_gate.hpp"
+#include "weft/base/hash.hpp"
 #include "weft/base/joined.hpp"
 #include "weft/base/memory.hpp"
 #include "weft/expr/canonical.hpp"
@@ -20,8 +21,9 @@ namespace detail {
 /// bound to those here, none is listed: it may be unloaded first.
 [[gnu::visibility("hidden")]] inline kernel_table* first_table = nullptr;
 [[gnu::visibility("hidden")]] inline mutex tables_lock;
-/// Of the process: a form is compared with what it was when it was begun.
-inline std::uint32_t supersession_count = 0;
+/// Of the process, by names.
+inline std::uint32_t supersession_counts[256] = {};
+inline std::uint32_t& supersession_count(std::string_view name) { return supersession_counts[xxh64(name) % 256]; }
 /// ready_kernel::machine of one that is not found any more.
 [[gnu::visibility("hidden")]] inline target const* const superseded = reinterpret_cast<target const*>(&first_table);
 
@@ -260,6 +262,7 @@ inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face cons
   if (left_out) shape_outputs(what, arguments, count);
   call_layout layout = weft::bind(what, face.name, arguments, count);
   auto* made = new ready_kernel;
+  made->supersession = supersessions(face.name);
   struct dropper {
     ready_kernel*& k;
     ~dropper() { delete k; }
@@ -310,9 +313,9 @@ WEFT_DECL void detail::publish(ready_kernel*& list, ready_kernel* made) {
   while (!__atomic_compare_exchange_n(&list, &made->next, made, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
   }
   // Who supersedes counts, and then looks at what is published: one of the two sees the other.
-  if (supersessions() != made->supersession) give_up(*made);
+  if (supersessions(made->name) != made->supersession) give_up(*made);
 }
-WEFT_DECL std::uint32_t detail::supersessions() { return __atomic_load_n(&supersession_count, __ATOMIC_SEQ_CST); }
+WEFT_DECL std::uint32_t detail::supersessions(std::string_view name) { return __atomic_load_n(&supersession_count(name), __ATOMIC_SEQ_CST); }
 WEFT_DECL void detail::give_up(ready_kernel const& k) { __atomic_store_n(&k.machine, superseded, __ATOMIC_RELAXED); }
 WEFT_DECL bool detail::same_lambdas(ready_kernel const& a, ready_kernel const& b) {
   return same_program(a.what, b.what) && same_trace(a.steps, b.steps);
@@ -323,13 +326,13 @@ WEFT_HOT_DECL services const& detail::host_services() {
   return host;
 }
 
-WEFT_DECL void supersede(bool (*stale)(void const* context, ready_kernel const& k), void const* context) {
+WEFT_DECL void supersede(std::string_view name, bool (*stale)(void const* context, ready_kernel const& k), void const* context) {
   guard const holding(detail::tables_lock);
-  __atomic_fetch_add(&detail::supersession_count, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add(&detail::supersession_count(name), 1, __ATOMIC_SEQ_CST);
   for (kernel_table* t = detail::first_table; t != nullptr; t = t->next)
     for (ready_kernel** list : {&t->first, &t->general})
       for (ready_kernel* k = __atomic_load_n(list, __ATOMIC_SEQ_CST); k != nullptr; k = k->next)
-        if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != detail::superseded && stale(context, *k)) detail::give_up(*k);
+        if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) != detail::superseded && k->name == name && (stale == nullptr || stale(context, *k))) detail::give_up(*k);
 }
 
 WEFT_DECL void kernel_table::drop() {

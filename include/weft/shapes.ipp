@@ -22,6 +22,12 @@ class shape_ranges {
     each(__atomic_load_n(&table.general, __ATOMIC_ACQUIRE), [&](ready_kernel const& k) { general_.push_back(&k); });
   }
   int shapes() const { return static_cast<int>(seen_.size()); }
+  /// Those for one shape, of that one.
+  int forms_of(std::uint64_t shape) const {
+    int count = 0;
+    for (ready_kernel const* k : seen_) count += open_sizes::shape_of(k->arguments.data(), static_cast<int>(k->arguments.size())) == shape;
+    return count;
+  }
   /// A form for many shapes, this one too, that is being made; or null.
   later_code* awaited() const {
     for (ready_kernel const* k : seen_)
@@ -188,7 +194,16 @@ inline bool made_general(kernel_table& table, kernel_face const& face, ready_ker
   for (argument const& a : made.arguments) read += a.is_scalar || a.is_output ? 0 : static_cast<std::size_t>(a.rank);
   for (sequence<std::int64_t> const& extents : tuned_shapes(exact))
     if (extents.size() >= read) tuned.push_back(open_sizes::shape_of(extents.data(), read));
-  if (open_sizes::is_among(tuned, open_sizes::shape_of(made.arguments.data(), count))) return false;
+  // With other strides than those that it was tuned with it has code of its own, too: some of these.
+  constexpr int most_of_a_shape = 8;
+  std::uint64_t const shape = open_sizes::shape_of(made.arguments.data(), count);
+  if (open_sizes::is_among(tuned, shape)) {
+    if (shapes.forms_of(shape) < most_of_a_shape) return false;
+    sequence<std::uint64_t> others;
+    for (std::uint64_t one : tuned)
+      if (one != shape) others.push_back(one);
+    tuned = others;
+  }
 #if WEFT_HAS_EXCEPTIONS
   try {
 #endif

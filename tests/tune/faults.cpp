@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/children.hpp"
 #include "support/private_cache.hpp"
 #include "tune/recorded_kernels.hpp"
 #include "tune/trial_limits.hpp"
@@ -197,15 +198,6 @@ inline constexpr auto pairs_of_avx2 = weft::kernel<"pairs_of_avx2">(
 // --- processes ------------------------------------------------------------------------------------------------
 
 /// The children of a process, by the system's own list.
-std::vector<pid_t> children_of(pid_t p) {
-  std::vector<pid_t> all;
-  std::string const path = "/proc/" + std::to_string(p) + "/task/" + std::to_string(p) + "/children";
-  if (std::FILE* const f = std::fopen(path.c_str(), "r")) {
-    for (int one; std::fscanf(f, "%d", &one) == 1;) all.push_back(one);
-    std::fclose(f);
-  }
-  return all;
-}
 bool is_running(pid_t p) {
   char state = 'X';
   if (std::FILE* const f = std::fopen(("/proc/" + std::to_string(p) + "/stat").c_str(), "r")) {
@@ -242,7 +234,7 @@ struct killer_of_workers {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the test, however that ends
     for (;;) {
       ::usleep(static_cast<useconds_t>(pause()));
-      for (pid_t p : children_of(tuned))
+      for (pid_t p : weft_test::children_of(tuned))
         if (p != ::getpid()) ::kill(p, SIGKILL);
     }
   }
@@ -509,7 +501,7 @@ TEST_CASE("tunings that are killed at any moment lose no trial, leave no worker,
     char one;
     if (k % 3 != 0 && ::read(ends[0], &one, 1) == 1) ++told;  // else it may be killed before the first
     ::usleep(static_cast<useconds_t>(random.below(1200000)));
-    std::vector<pid_t> const workers = children_of(child);
+    std::vector<pid_t> const workers = weft_test::children_of(child);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     while (::read(ends[0], &one, 1) == 1) ++told;

@@ -605,10 +605,10 @@ TEST_CASE("child: superseded" * doctest::skip()) {
   auto const before = made();
   on_gpu(A, out(y, 72, 40));
   CHECK(made() == before);
-  weft::detail::gpu_compilation.supersede("another");
+  supersede("another");
   on_gpu(A, out(y, 72, 40));
   CHECK(made() == before);
-  weft::detail::gpu_compilation.supersede("turned");
+  supersede("turned");
   on_gpu(A, out(y, 72, 40));
   CHECK(made() == before + 1);
   on_gpu(A, out(y, 72, 40));

@@ -184,7 +184,7 @@ TEST_CASE("what was found is what the next call takes, and prints as a how-lambd
   CHECK(product.trace(a, b) != own);
   CHECK(has(print_how(product, a, b), "[](auto& s"));
   CHECK(schedule_reason(product, a, b) == "tuned for these arguments on this machine, in 8 trials");
-  supersede([](void const*, ready_kernel const& k) { return k.name == "product"; }, nullptr);
+  supersede("product");
   std::uint64_t const before = compilations();
   product(a, b, out(d));
   CHECK(compilations() == before + 1);
@@ -214,7 +214,7 @@ TEST_CASE("what was found for other sizes is tried where it becomes a schedule, 
       product(a, b, out(c));
       CHECK((expected[o] == c));  // whole numbers: exact in any order
     }
-    supersede([](void const*, ready_kernel const& k) { return k.name == "product"; }, nullptr);
+    supersede("product");
   }
   CHECK(taken > rounds(4, 0));
 }

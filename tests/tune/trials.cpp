@@ -57,21 +57,47 @@ TEST_CASE("trials are kept by task, the latest first") {
   CHECK(s.of("c").empty());
   CHECK(s.count() == 3);
 }
-TEST_CASE("schedules of one choice that differ in their steps are told apart, and a file of before the steps is used on") {
-  if (!here()) return;
-  temporary_directory const d;
+/// With a trial, as versions before trials had steps made it.
+void make_older_file(std::string const& file) {
   {
-    trial_store s(d.path + "/t");
+    trial_store s(file);
     REQUIRE(s.usable());
   }
   sqlite_api const& api = *find_sqlite();
   sqlite_api::database* db = nullptr;
-  REQUIRE(api.open_v2((d.path + "/t").c_str(), &db, sqlite_api::read_write, nullptr) == sqlite_api::ok);
-  for (char const* text : {"drop table trials", "create table trials (task integer, kernel text, choices text, ns real, result integer, wrong integer, at integer default 0)"})
-    CHECK(api.exec(db, text, nullptr, nullptr, nullptr) == sqlite_api::ok);
-  std::string const older = "insert into trials (task, kernel, choices, ns, result, wrong) values (" + std::to_string(static_cast<std::int64_t>(xxh64("a"))) + ", 'k', '1', 70, 0, 0)";
-  CHECK(api.exec(db, older.c_str(), nullptr, nullptr, nullptr) == sqlite_api::ok);
+  REQUIRE(api.open_v2(file.c_str(), &db, sqlite_api::read_write, nullptr) == sqlite_api::ok);
+  for (std::string const& text : {std::string("drop table trials"),
+                                  std::string("create table trials (task integer, kernel text, choices text, ns real, result integer, wrong integer, at integer default 0)"),
+                                  "insert into trials (task, kernel, choices, ns, result, wrong) values (" + std::to_string(static_cast<std::int64_t>(xxh64("a"))) + ", 'k', '1', 70, 0, 0)"})
+    REQUIRE(api.exec(db, text.c_str(), nullptr, nullptr, nullptr) == sqlite_api::ok);
   api.close_v2(db);
+}
+TEST_CASE("a file of before trials had steps that others hold is not put aside") {
+  if (!here()) return;
+  temporary_directory const d;
+  std::string const file = d.path + "/t";
+  make_older_file(file);
+  sqlite_api const& api = *find_sqlite();
+  sqlite_api::database* db = nullptr;
+  REQUIRE(api.open_v2(file.c_str(), &db, sqlite_api::read_write, nullptr) == sqlite_api::ok);
+  REQUIRE(api.exec(db, "begin immediate", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  {
+    trial_store s(file, 0.05);
+    INFO(s.status());
+    CHECK_FALSE(s.usable());
+    CHECK(s.status().find("others held the file") != std::string::npos);
+  }
+  CHECK(api.exec(db, "commit", nullptr, nullptr, nullptr) == sqlite_api::ok);
+  api.close_v2(db);
+  trial_store s(file);
+  REQUIRE(s.usable());
+  CHECK(s.count() == 1);
+  for (std::string const& name : d.files()) CHECK(name.find("damaged") == std::string::npos);
+}
+TEST_CASE("schedules of one choice that differ in their steps are told apart, and a file of before the steps is used on") {
+  if (!here()) return;
+  temporary_directory const d;
+  make_older_file(d.path + "/t");
   trial_store s(d.path + "/t");
   REQUIRE(s.usable());
   CHECK(s.count() == 1);

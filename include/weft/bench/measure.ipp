@@ -58,8 +58,7 @@ class other_memory {
  private:
   static std::size_t bytes() {
     std::int64_t const last = host().l3_bytes > 0 ? host().l3_bytes : host().l2_bytes;
-    std::int64_t const free = std::int64_t(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE), wanted = last > 0 ? 2 * last : std::int64_t(64) << 20;
-    return static_cast<std::size_t>(free > 0 && free / 4 < wanted ? free / 4 : wanted);
+    return static_cast<std::size_t>(last > 0 ? 2 * last : std::int64_t(64) << 20);
   }
   std::size_t size_;
   sequence<char> all_;

@@ -57,12 +57,13 @@ inline void tuning_run::learn_earlier() {
     double ns = 0;
   };
   sequence<known_point> of_today;
-  for (known_trial const& t : store_.known_of(trials_task_, most_earlier(options_))) {
-    bool left_out = !t.judged && t.ended < 2;
+  // A how-lambda that was edited since may take other steps with the same choices; a rule takes others when its number is another one, and then the task is.
+  std::size_t const most = most_earlier(options_), looks = space_.is_by_rule() ? most : trial_store::most_known;
+  for (known_trial const& t : store_.known_of(trials_task_, looks)) {
+    bool left_out = (!t.judged && t.ended < 2) || of_today.size() == most;
     for (tune_trial const& own : result_.trials) left_out = left_out || own.choices == t.choices;
-    point const p = left_out ? point{} : space_.look(t.choices);
-    // A how-lambda that was edited since may take other steps with the same choices.
-    if (p.legal && p.choices == t.choices && hash(space_.steps(t.choices).steps) == t.steps) of_today.push_back({p, t.ns});
+    if (left_out || (!space_.is_by_rule() && hash(space_.steps(t.choices).steps) != t.steps)) continue;
+    if (point const p = space_.look(t.choices); p.legal && p.choices == t.choices) of_today.push_back({p, t.ns});
   }
   if (2 * static_cast<double>(of_today.size()) > result_.space.legal) return;
   known_point const* best = nullptr;

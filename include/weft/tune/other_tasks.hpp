@@ -8,7 +8,7 @@ namespace tuning {
 
 /// Raised when the features of loop programs (loop_features.hpp, warp_features.hpp) or their estimates mean something else: examples
 /// of another version are not looked at.
-inline constexpr std::uint32_t features_version = 1;
+inline constexpr std::uint32_t features_version = 2;
 
 /// Of the features of a loop program so many are told to other tasks: its totals, which stand first. Those of single statements say what
 /// is in one place of one kernel: with them the rank correlation on a kernel that the model had not seen was lower by 0.02 to 0.04.

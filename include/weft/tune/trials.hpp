@@ -68,7 +68,8 @@ class trial_store {
   std::string status() const;
   bool add(std::string_view task, std::string_view kernel, stored_trial const& t);
   /// The trials of a task, the latest first, at most `most`.
-  sequence<stored_trial> of(std::string_view task, int most = 4096);
+  static constexpr std::size_t most_known = 4096;
+  sequence<stored_trial> of(std::string_view task, int most = most_known);
   /// What they say of the schedules that were tried, each once: of the latest 4,096 trials the fastest schedule first, then those tried last, `most` in all.
   sequence<known_trial> known_of(std::string_view task, std::size_t most);
   std::int64_t count() const;

@@ -201,9 +201,12 @@ WEFT_DECL bool trial_store::open() {
   if (code == sqlite_api::error) code = sqlite_api::corrupt;
   for (char const* text : {shared ? "pragma journal_mode = truncate" : "pragma journal_mode = wal", "pragma synchronous = normal"})
     if (code == sqlite_api::ok) code = api_->exec(database_, text, nullptr, nullptr, nullptr);
-  // Of versions before 2026-11-28; their trials stay, and teach nothing. In the memory of all versions alike what is not there fails, and that is well.
-  if (code == sqlite_api::ok && api_->exec(database_, "select steps from trials limit 0", nullptr, nullptr, nullptr) == sqlite_api::error)
-    static_cast<void>(api_->exec(database_, "alter table trials add column steps integer", nullptr, nullptr, nullptr));
+  // Of versions before 2026-11-28; their trials stay, and teach nothing.
+  if (code == sqlite_api::ok && api_->exec(database_, "select wrong from trials limit 0", nullptr, nullptr, nullptr) == sqlite_api::ok &&
+      api_->exec(database_, "select steps from trials limit 0", nullptr, nullptr, nullptr) == sqlite_api::error) {
+    int const altered = api_->exec(database_, "alter table trials add column steps integer", nullptr, nullptr, nullptr);
+    if (altered != sqlite_api::error) code = altered;  // others hold it, or it may not be written; else what is read of it below says what it is
+  }
   // A table of that name with other columns is nothing that could be used, nor is a view or an index.
   for (char const* text : {"create table if not exists trials (task integer, kernel text, choices text, ns real, "
                            "result integer, wrong integer, at integer default (strftime('%s', 'now')), steps integer)",

@@ -507,6 +507,8 @@ WEFT_DECL tune_result tuning_run::serve(trial_source& from) {
   trial_request r;
   while (from.next(r)) {
     result_.trials.push_back(measured(r.choices, r.give_up_ns));
+    // Who leaves is asked no more.
+    if (runner_.never_answered()) WEFT_THROW(device_error(joined({face_.name, ": tune: no candidate can be measured any more: ", runner_.why_never()})));
     from.answer(result_.trials.back());
   }
   take_over(r.choices, r.best_ns, r.trials);

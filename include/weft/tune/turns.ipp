@@ -82,7 +82,7 @@ inline void tuning_run::choose_by_trials(sequence<std::size_t> const& in, sequen
 /// In turns, as all that is compared (bench::measure).
 inline void tuning_run::confirm() {
   sequence<std::size_t> in = finalists();
-  if (is_stopped()) return choose_by_trials(in, {}, {});
+  if (is_stopped() || !no_worker_.empty()) return choose_by_trials(in, {}, {});
   sequence<double> calls_ns;
   for (std::size_t k : in) calls_ns.push_back(result_.trials[k].ns > 0 ? result_.trials[k].ns : result_.first_ns);
   double const left = 1e9 * (options_.seconds - elapsed() - others_turns_), reserved = 1e9 * reserved_;
@@ -101,21 +101,28 @@ inline void tuning_run::confirm() {
       whole = true;
       int starts = 0;
       for (std::size_t i : which) {
-        if (!also_when_stopped && is_stopped()) return;
+        if ((!also_when_stopped && is_stopped()) || runner_.never_answered()) return;
         tune_trial ignored;
-        good[i] = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
+        bool const there = good[i] && prepare(static_cast<int>(i), result_.trials[in[i]].choices, ignored);
+        if (runner_.never_answered()) return;
+        good[i] = there;
         whole = whole && (i == 0 || runner_.starts() == starts);
         starts = runner_.starts();
       }
     }
   };
+  // Where no worker can be started any more, what is known so far decides.
+  auto const is_without_worker = [&] {
+    if (runner_.never_answered()) no_worker_ = runner_.why_never();
+    return !no_worker_.empty();
+  };
   load(all);
-  if (runner_.never_answered()) return no_worker_ = runner_.why_never(), choose_by_trials(in, {}, {});
+  if (is_without_worker()) return choose_by_trials(in, {}, {});
   // Who ran when a worker ended is out, but for one that was killed from outside, and the first one: these are believed three times.
   int ended[4] = {};
   auto const sample_of = [&](std::size_t i, std::int64_t times) -> double {
     for (;;) {
-      if (!good[i] || is_stopped()) return -1;
+      if (!good[i] || is_stopped() || runner_.never_answered()) return -1;
       slot_calls call(runner_, static_cast<int>(i), measured_ns_, waited_ns_);
       call.expect(result_.trials[in[i]].ns);
       double const ns = call.timed(times);
@@ -152,7 +159,7 @@ inline void tuning_run::confirm() {
   };
   seen.note(in_turns(all, plan));
   result_.finalists = static_cast<std::int32_t>(in.size()), result_.rounds = static_cast<std::int32_t>(seen.times[0].samples.size());
-  if (result_.stopped && result_.rounds < bench::detail::fewest_rounds) return choose_by_trials(in, good, seen.times);
+  if ((result_.stopped && result_.rounds < bench::detail::fewest_rounds) || is_without_worker()) return choose_by_trials(in, good, seen.times);
   // As long as the seconds allow it, and with code and memory made anew.
   auto const look_again = [&](std::size_t i) {
     sequence<double> const calls{time_of(seen.times[0]), time_of(seen.times[i])};
@@ -182,6 +189,7 @@ inline void tuning_run::confirm() {
     if (good[best]) t = before;
     load(all, true);  // its worker may have ended with it
   }
+  static_cast<void>(is_without_worker());
   compared_ = in, turns_ns_ = seen.ns;
   if (good[0]) result_.first_ns = time_of(seen.times[0]);
   result_.best_ns = good[best] && !seen.times[best].samples.empty() ? time_of(seen.times[best]) : result_.trials[in[best]].ns;
@@ -224,7 +232,7 @@ inline void tuning_run::describe() {
                     ? changed.empty() ? joined({"the first values stay: the tuning ", ended, " before turns could say more, and nothing was faster by a tenth"})
                                       : joined({number_text(result_.first_ns / result_.best_ns), " times as fast as without tuning (", time_text(result_.first_ns),
                                                 "), by its trial alone, as the tuning ", ended, " before turns could confirm it: ", changed})
-                : changed.empty() && result_.trials[0].wrong
+                : changed.empty() && result_.best_ns <= 0
                     ? std::string("nothing that was measured has right results: not those of the schedule without tuning, either")
                 : changed.empty()
                     ? joined({"the first values are the best that were found: no candidate was surely faster by a hundredth in ",
@@ -260,7 +268,6 @@ inline void tuning_run::keep(std::int64_t trials) {
   // What another process has found meanwhile was not looked at: of the two the faster one stays.
   result_.kept = cache::keep_tuned(task_, t, imported || slower_now || (found && is_stale(before)) || before.choices == t.choices, &before, &result_.not_kept);
   if (!result_.kept) return;
-  if (face_.gpu != nullptr) face_.gpu->supersede(face_.name);
   cache::relative as_relative = cache::described(task_, layout_, machine_, weft::detail::asked_threads(space_.request()));
   cache::note_choices(as_relative, space_.at(result_.choices));
   as_relative.plan = space_.plan();
@@ -270,9 +277,10 @@ inline void tuning_run::keep(std::int64_t trials) {
     program const& what;
   } const c{face_, what_};
   supersede(
+      face_.name,
       [](void const* of, ready_kernel const& k) {
         auto const& wanted = *static_cast<context const*>(of);
-        return k.name == wanted.face.name && k.machine == wanted.face.machine && digest(k.what) == digest(wanted.what);
+        return k.machine == wanted.face.machine && digest(k.what) == digest(wanted.what);
       },
       &c);
 }

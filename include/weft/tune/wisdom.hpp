@@ -24,7 +24,7 @@ std::string export_all();
 struct imported {
   int taken = 0;    // kept, for the first call to look at
   int known = 0;    // there is a result that was measured here, or one of the same text that is as fast: it stays
-  int refused = 0;  // no such object, or its numbers are none that a result has; of another version of weft, whose results no call looks for; or there is no directory to keep it in
+  int refused = 0;  // no such object, or its numbers are none that a result has; of another version of weft, or of its code generator (codegen_epoch), whose results no call looks for; or there is no directory to keep it in
   std::string why;  // of the first that was refused: "line 3: .."
 };
 /// Keeps the results of a text, which may come from anywhere. Each is looked at when it is used: the how-lambda, or the rule, is run with its

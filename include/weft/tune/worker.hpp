@@ -1,7 +1,7 @@
 // Candidates run in a process of their own: one that crashes, hangs or writes where it must not takes only that process with it.
 //
 // What a terminal sends to all processes of a job (Ctrl-C, Ctrl-\, a hang-up) and SIGTERM are for the program to answer: a worker ignores
-// them, and ends with the program. Ctrl-Z stops both, and that time counts for no candidate; tune_options::seconds go on.
+// them, and ends with the program. Ctrl-Z stops both, and what was timed meanwhile is timed again, where that was a third of a second or more; tune_options::seconds go on.
 //
 // The protocol, on a socket: the worker is told once where the copies of the arguments lie in shared memory; then requests
 // come, a loop program as text to be compiled, or a number of calls to be made and timed, and answers go back.

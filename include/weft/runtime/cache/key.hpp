@@ -40,7 +40,7 @@ struct key_head {
   std::string_view version, kernel, target;
 };
 key_head head_of(std::string_view key);
-/// Whether this version writes such keys: what has others is never found.
+/// Whether this version, with its codegen_epoch, writes such keys: what has others is never found. (By rule rules_epoch counts, too, and is not looked at.)
 bool is_of_this_version(std::string_view key);
 
 }  // namespace cache

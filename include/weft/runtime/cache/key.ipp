@@ -137,13 +137,18 @@ class key_writer : public byte_writer {
 }  // namespace detail
 
 namespace detail {
+/// "0.1.0, code 32": what is kept is of one of these.
+inline std::string const& version_text() {
+  static std::string const text = joined({weft_version, ", code ", std::to_string(codegen_epoch)});
+  return text;
+}
 inline void begin_key(key_writer& w, std::string_view name, program const& what, target const& machine) {
   char const* const llvm = environment("WEFT_LLVM");
-  w.text(weft_version);
+  w.text(version_text());
   w.text(name);
   w.write(machine);
   static std::uint64_t const vocabulary_digest = vocabulary();
-  w.numbers(codegen_epoch, vocabulary_digest);
+  w.numbers(vocabulary_digest);
   w.text(llvm != nullptr ? llvm : "");
   w.write(what);
 }
@@ -196,7 +201,7 @@ WEFT_DECL key_head head_of(std::string_view key) {
   h.target = r.text();
   return h;
 }
-WEFT_DECL bool is_of_this_version(std::string_view key) { return head_of(key).version == detail::weft_version; }
+WEFT_DECL bool is_of_this_version(std::string_view key) { return head_of(key).version == detail::version_text(); }
 
 }  // namespace cache
 }  // namespace weft::inline WEFT_ABI
