@@ -26,7 +26,7 @@ SHARED = {
     "weft/bench/peak.hpp": "peaks_beside",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
     "weft/codegen/cuda/resources.hpp": "usage_in",
-    "weft/compile.hpp": "compile find_instruments inspect linked_instruments load_planned make_loops make_planned make_schedule plan_of told_by_call wanted_memory",
+    "weft/compile.hpp": "code_wanted compile find_instruments inspect linked_instruments load_planned make_loops make_planned make_schedule plan_of told_by_call wanted_memory",
     "weft/cuda.hpp": "erased module place",
     "weft/expr/broadcast.hpp": "indices_of meet",
     "weft/expr/face.hpp": "rank",
@@ -34,7 +34,7 @@ SHARED = {
     "weft/expr/verify.hpp": "fault_of",
     "weft/schedule/instructions.hpp": "shipped_intrinsics",
     "weft/kernel.hpp": "compiled_forms erased texts",
-    "weft/runtime/call_threads.hpp": "most_threads threads_of_default_pool",
+    "weft/runtime/call_threads.hpp": "most_threads threads_of_default_pool working_threads",
     "weft/runtime/argument.hpp": "dynamic max_arguments max_rank",
     "weft/runtime/cache/cache.hpp": "directory_in_use find keep",
     "weft/runtime/constant.hpp": "find keep state",
@@ -42,7 +42,7 @@ SHARED = {
     "weft/runtime/thread_pool.hpp": "default_pool piece_begin retire run threads",
     "weft/schedule/schedule.hpp": "check choose perform refuse rewritten take",
     "weft/tune/tuner.hpp": "requested size_of_space",
-    "weft/tune/worker.hpp": "begin_compiling chosen_worker copies is_on_gpu last made main_calls_worker never_answered other_threads process program run starts wait_at_most was_killed where why",
+    "weft/tune/worker.hpp": "begin_compiling chosen_worker copies is_on_gpu last made main_calls_worker never_answered other_threads process program run starts stood_still wait_at_most was_killed where why why_never",
 }
 SENTENCE = 35  # a longer name is what a failed check of the compiler's shows
 
