@@ -409,3 +409,62 @@ TEST_CASE("a kernel with captures: to vectorize an open axis whole is refused at
           doubled(view(x.data(), n_(7)), out(y.data(), 7));
         }) == 1);
 }
+TEST_CASE("calls of open sizes that need addresses and numbers alone, and those that are not what they seem, come out as ever") {
+  // Sizes that follow from others, a border, a number, and an output of rank 2: each is asked of the words of a call.
+  constexpr auto joined_rows = weft::kernel<"joined_rows">([](auto x, auto y, auto by) {
+    return compute<"z">(x.extent(0) + y.extent(0), x.extent(1), [=](auto i, auto j) {
+      return weft::select(i < x.extent(0), x(weft::clamp(i, 0, x.extent(0) - 1), j), y(weft::clamp(i - x.extent(0), 0, y.extent(0) - 1), j)) * by;
+    });
+  });
+  std::vector<float> memory(4096);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i % 97) - 40;
+  std::vector<float> const before = memory;
+  auto const call = [&](float* x, std::int64_t a, float* y, std::int64_t b, std::int64_t n, float by, float* z, std::int64_t rows) {
+    joined_rows(view(x, dim<"a">(a), dim<"n">(n)), view(y, dim<"b">(b), dim<"n">(n)), by, out(z, rows, dim<"n">(n)));
+  };
+  auto const is_right = [&](std::int64_t a, std::int64_t b, std::int64_t n, float by) {
+    std::vector<float> z(static_cast<std::size_t>((a + b) * n), -1);
+    call(memory.data(), a, memory.data() + 1000, b, n, by, z.data(), a + b);
+    bool right = true;
+    for (std::int64_t i = 0; i < (a + b) * n; ++i)
+      right = right && z[static_cast<std::size_t>(i)] == (i < a * n ? memory[static_cast<std::size_t>(i)] : memory[static_cast<std::size_t>(1000 + i - a * n)]) * by;
+    return right;
+  };
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t a : {1, 3, 8})
+      for (std::int64_t b : {1, 2, 9})
+        for (std::int64_t n : {1, 4, 33}) CHECK(is_right(a, b, n, static_cast<float>(round) + 1.5f));
+  std::vector<float> z(600, -1);
+  auto const refused = [&](auto const& wrong) {
+    std::fill(z.begin(), z.end(), -1.0f);
+    try {
+      wrong();
+    } catch (weft::argument_error const&) {
+      return memory == before && z == std::vector<float>(600, -1);
+    }
+    return false;
+  };
+  CHECK(refused([&] { call(memory.data(), 3, memory.data() + 1000, 2, 4, 1, z.data(), 6); }));       // 5 rows
+  CHECK(refused([&] { call(memory.data(), 3, nullptr, 2, 4, 1, z.data(), 5); }));
+  CHECK(refused([&] { call(memory.data(), 3, memory.data() + 1000, 2, 4, 1, memory.data() + 10, 5); }));  // in part on an input
+  CHECK(refused([&] { call(memory.data(), 3, memory.data() + 1000, 2, 4, 1, memory.data() + 1007, 5); }));
+  CHECK(refused([&] {
+    joined_rows(view(memory.data(), dim<"a">(3), dim<"n">(4)), view(memory.data() + 1000, dim<"b">(2), dim<"n">(5)), 1.0f, out(z.data(), 5, dim<"n">(4)));
+  }));
+  CHECK_NOTHROW(call(memory.data(), 3, memory.data() + 1000, 2, 4, 1, memory.data() + 12, 5));  // behind what is read
+  memory = before;
+  // Strides of their own are another form, and a form is not for what has none of its strides.
+  std::vector<float> wide(600, -1);
+  for (int round = 0; round < 2; ++round) {
+    joined_rows(view(memory.data(), dim<"a">(3), dim<"n">(4)).strided(7, 1), view(memory.data() + 1000, dim<"b">(2), dim<"n">(4)), 2.0f, out(z.data(), 5, dim<"n">(4)));
+    CHECK((z[4] == memory[7] * 2 && z[11] == memory[17] * 2 && z[12] == memory[1000] * 2));
+    CHECK(is_right(3, 2, 4, 2));
+  }
+  // A prepared kernel of open sizes, too.
+  auto const ready = joined_rows.prepare(view(memory.data(), dim<"a">(3), dim<"n">(4)), view(memory.data() + 1000, dim<"b">(2), dim<"n">(4)), 2.0f, out(z.data(), 5, dim<"n">(4)));
+  ready(view(memory.data(), dim<"a">(5), dim<"n">(8)), view(memory.data() + 1000, dim<"b">(2), dim<"n">(8)), 3.0f, out(z.data(), 7, dim<"n">(8)));
+  CHECK((z[39] == memory[39] * 3 && z[40] == memory[1000] * 3 && z[55] == memory[1015] * 3));
+  CHECK(refused([&] {
+    ready(view(memory.data(), dim<"a">(5), dim<"n">(8)), view(memory.data() + 1000, dim<"b">(2), dim<"n">(8)), 3.0f, out(z.data(), 8, dim<"n">(8)));
+  }));
+}

@@ -41,7 +41,7 @@ struct options {
   /// Whether one is asked for that needs debug.hpp.
   constexpr bool any() const { return checked || debug || perf; }
 };
-constexpr std::uint32_t code_wanted(options const& o) {
+[[gnu::always_inline]] constexpr std::uint32_t code_wanted(options const& o) {
   return std::uint32_t(o.checked) | std::uint32_t(o.debug) << 1 | std::uint32_t(o.perf) << 2 | std::uint32_t(o.plain) << 3 | std::uint32_t(o.bitwise) << 4;
 }
 

@@ -9,7 +9,7 @@ namespace weft::inline WEFT_ABI {
 namespace detail {
 
 /// Whether the elements are row-major without gaps; strides of dimensions with one index do not matter.
-inline bool is_packed(argument const& a) {
+[[gnu::hot]] inline bool is_packed(argument const& a) {
   std::int64_t stride = 1;
   for (int d = a.rank; d-- > 0;) {
     if (a.extents[d] > 1 && a.strides[d] != stride) return false;
@@ -22,14 +22,24 @@ class open_kernel_sizes final : public open_sizes {
  public:
   open_kernel_sizes(program const& p, std::string_view name, argument const* arguments, int count)
       : program_(expand(p, false)), name_(name), given_(arguments, arguments + count) {
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
+      kinds_.push_back(kind_of(arguments[i]));
       if (!arguments[i].is_scalar) places_.push_back(i);
+    }
   }
   /// Of the layout, once it has its open extents. False: these sizes are special, or the code would be too long.
   bool derive(program const& what, std::int64_t const* names) {
     ir::arena m;
     ir::function const f = lower(m, program_, plain(), layout, name_, vector_tails::partition, narrow_memory::no);
     sizes_ = open_sizes_of(layout);
+    for (open_size const& s : sizes_) {
+      int const at = places_[static_cast<std::size_t>(s.argument)];
+      origins_.push_back({at, s.dim, s.shift, s.is_stride});
+      if (s.is_stride) continue;
+      bounds_.push_back({at, s.dim, std::int64_t(1) << s.shift, (((std::int64_t(1) << 40) + 1) << s.shift) - 1, 0});
+      for (open_range const& r : layout.ranges)
+        if (r.name == s.name) bounds_.push_back({at, s.dim, r.low, r.high, (std::int64_t(1) << r.shift) - 1});
+    }
     auto const of = [&](std::int32_t tensor, std::int32_t dim) {
       for (ir::buffer const* b : f.buffers)
         if (b->argument >= 0 && places_[static_cast<std::size_t>(b->argument)] == place(tensor))
@@ -67,7 +77,9 @@ class open_kernel_sizes final : public open_sizes {
     std::int64_t sizes[most], values[size_code::most];
     if (sizes_.size() > most || code_.size() > size_code::most) return false;
     take(given_.data(), sizes);
-    return code_.run(sizes, values) && all(lengths_, values);
+    if (!code_.run(sizes, values) || !all(lengths_, values)) return false;
+    write_plain();
+    return true;
   }
   /// Of the accesses with the numbers of a call.
   std::string fault_of(argument const* arguments) const {
@@ -86,35 +98,38 @@ class open_kernel_sizes final : public open_sizes {
     return check_bounds(lower(m, program_, plain(), numbers, name_, vector_tails::partition, narrow_memory::no));
   }
 
-  bool fit(argument const* arguments, int count) const override {
-    if (static_cast<std::size_t>(count) != given_.size()) return false;
+  [[gnu::hot]] bool hold(std::int64_t const* sizes, std::uint64_t const* words) const override {
+    std::int64_t values[size_code::most];
+    if (!code_.run(sizes, values) || !all(lengths_, values) || !meet(values) || !all(accesses_, values)) return false;
+    for (extent_of_argument const *e = extents_.begin(), *const end = extents_.end(); e != end; ++e)
+      if (words[word_of(e->argument) + e->dim] != static_cast<std::uint64_t>(values[e->value])) return false;
+    return true;
+  }
+  [[gnu::hot]] bool fit(argument const* arguments, int count) const override {
+    if (static_cast<std::size_t>(count) != kinds_.size()) return false;
+    std::uint64_t const* const kinds = kinds_.data();
     for (int i = 0; i < count; ++i) {
-      argument const &a = arguments[i], &b = given_[static_cast<std::size_t>(i)];
-      if (a.is_allocated_here != b.is_allocated_here) return false;
-      if (a.is_allocated_here) continue;
-      if (a.rank != b.rank || a.type != b.type || a.is_scalar != b.is_scalar) return false;
-      if (a.data == nullptr && !a.is_scalar) return false;
+      argument const& a = arguments[i];
+      bool const same = a.is_allocated_here ? given_.data()[i].is_allocated_here : kind_of(a) == kinds[i];  // the shape of such a one follows from others
+      if (!same || (a.data == nullptr && !a.is_scalar && !a.is_allocated_here)) return false;
     }
+    for (bounds const *b = bounds_.begin(), *const end = bounds_.end(); b != end; ++b) {
+      std::int64_t const e = arguments[b->argument].extents[b->dim];
+      if (e < b->low || e > b->high || (e & b->mask) != 0) return false;
+    }
+    argument_layout const* l = layout.arguments.begin();
+    for (int const *at = places_.begin(), *const end = places_.end(); at != end; ++at, ++l)
+      if (!same_class(arguments[*at], *l)) return false;
+    for (walked_pair const *w = pairs_.begin(), *const end = pairs_.end(); w != end; ++w)
+      if (arguments[w->tensor].extents[w->dim] != arguments[w->other].extents[w->other_dim]) return false;
     std::int64_t sizes[most], values[size_code::most];
     take(arguments, sizes);
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      if (!sizes_[i].is_stride && (sizes[i] < 1 || sizes[i] > std::int64_t(1) << 40)) return false;
-    for (open_range const& r : layout.ranges)
-      for (open_size const& s : sizes_) {
-        if (s.is_stride || s.name != r.name) continue;
-        std::int64_t const e = arguments[places_[static_cast<std::size_t>(s.argument)]].extents[s.dim];
-        if (e < r.low || e > r.high || (e & ((std::int64_t(1) << r.shift) - 1)) != 0) return false;
-      }
-    for (std::size_t i = 0; i < places_.size(); ++i)
-      if (!same_class(arguments[places_[i]], layout.arguments[i])) return false;
-    for (walked_pair const& w : pairs_)
-      if (arguments[w.tensor].extents[w.dim] != arguments[w.other].extents[w.other_dim]) return false;
     if (differ(copies_, arguments, sizes) || !code_.run(sizes, values) || !all(lengths_, values) || !meet(values) ||
         differ(extents_, arguments, values))
       return false;
     return (complete_ && all(accesses_, values)) || fault_of(arguments).empty();
   }
-  void read(argument const* arguments, std::int64_t* sizes) const override { take(arguments, sizes); }
+  [[gnu::hot]] void read(argument const* arguments, std::int64_t* sizes) const override { take(arguments, sizes); }
 
   void name_extents(std::string& text) const override {
     std::size_t i = 0;
@@ -135,6 +150,16 @@ class open_kernel_sizes final : public open_sizes {
   struct extent_of_argument {
     int argument, dim, value;
   };
+  /// Of an extent, by its argument's place.
+  struct bounds {
+    int argument, dim;
+    std::int64_t low, high, mask;  // of which no bit is set
+  };
+  /// Where a size stands.
+  struct origin {
+    int argument, dim, shift;
+    bool is_stride;
+  };
   nest plain() const {
     return nest(program_, [](int, int) { return std::int64_t(-1); }, {});
   }
@@ -144,39 +169,80 @@ class open_kernel_sizes final : public open_sizes {
     while (program_.inputs[static_cast<std::size_t>(i)].tensor != tensor) ++i;
     return i;
   }
-  void take(argument const* arguments, std::int64_t* sizes) const {
-    for (open_size const& s : sizes_) {
-      argument const& a = arguments[places_[static_cast<std::size_t>(s.argument)]];
-      *sizes++ = s.is_stride ? a.strides[s.dim] : a.extents[s.dim] >> s.shift;
+  /// Where the extents of an argument begin among the words of a plain call.
+  std::int32_t word_of(int argument) const { return first_words_[static_cast<std::size_t>(argument)] + 1; }
+  /// What of `fit` is asked of the words of a plain call.
+  void write_plain() {
+    std::int32_t at = 0;
+    for (argument const& a : given_) {
+      first_words_.push_back(at);
+      at += a.is_scalar ? 1 : 1 + 2 * a.rank;
+      if (a.is_allocated_here) return;
+    }
+    open_words w;
+    w.numbers = sequence<std::uint64_t>(static_cast<std::size_t>(at), ~std::uint64_t(0));
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      argument_layout const& l = layout.arguments[i];
+      argument const& a = given_[static_cast<std::size_t>(places_[i])];
+      open_words::rows tensor{word_of(places_[i]), a.rank, 0};
+      for (int d = 0; d < a.rank; ++d) {
+        if (l.extents[static_cast<std::size_t>(d)] >= 0) continue;
+        tensor.bytes = size_bytes(a.type);
+        w.numbers[static_cast<std::size_t>(tensor.word + d)] = 0;
+      }
+      if (tensor.bytes > 0 && !l.packed) return;
+      for (int d = 0; d < a.rank && tensor.bytes > 0; ++d) w.numbers[static_cast<std::size_t>(tensor.word + a.rank + d)] = 0;
+      w.tensors.push_back(tensor);
+    }
+    for (bounds const& b : bounds_) w.ranges.push_back({word_of(b.argument) + b.dim, b.low, b.high, b.mask});
+    for (walked_pair const& p : pairs_) w.equal.push_back({word_of(p.tensor) + p.dim, word_of(p.other) + p.other_dim});
+    for (origin const& o : origins_) w.sizes.push_back({word_of(o.argument) + o.dim, o.shift});
+    for (extent_of_argument const& e : copies_) {
+      origin const& o = origins_[static_cast<std::size_t>(e.value)];
+      if (o.shift > 0) return;
+      w.equal.push_back({word_of(e.argument) + e.dim, word_of(o.argument) + o.dim});
+    }
+    w.asks = code_.size() > 0, w.is_known = complete_;
+    words = static_cast<open_words&&>(w);
+  }
+  [[gnu::always_inline]] void take(argument const* arguments, std::int64_t* sizes) const {
+    for (origin const *o = origins_.begin(), *const end = origins_.end(); o != end; ++o) {
+      argument const& a = arguments[o->argument];
+      *sizes++ = o->is_stride ? a.strides[o->dim] : a.extents[o->dim] >> o->shift;
     }
   }
-  static bool differ(sequence<extent_of_argument> const& all, argument const* arguments, std::int64_t const* values) {
-    for (extent_of_argument const& e : all)
-      if (argument const& a = arguments[e.argument]; !a.is_allocated_here && a.extents[e.dim] != values[e.value])
+  [[gnu::always_inline]] static bool differ(sequence<extent_of_argument> const& all, argument const* arguments, std::int64_t const* values) {
+    for (extent_of_argument const *e = all.begin(), *const end = all.end(); e != end; ++e)
+      if (argument const& a = arguments[e->argument]; !a.is_allocated_here && a.extents[e->dim] != values[e->value])
         return true;
     return false;
   }
-  static bool all(sequence<int> const& conditions, std::int64_t const* values) {
-    for (int c : conditions)
-      if (values[c] < 0) return false;
+  [[gnu::always_inline]] static bool all(sequence<int> const& conditions, std::int64_t const* values) {
+    for (int const *c = conditions.begin(), *const end = conditions.end(); c != end; ++c)
+      if (values[*c] < 0) return false;
     return true;
   }
   /// What weft::require asks for; the call's own binding says in words what is not met.
-  bool meet(std::int64_t const* values) const {
-    for (int c : required_)
-      if (values[c] != 1) return false;
+  [[gnu::always_inline]] bool meet(std::int64_t const* values) const {
+    for (int const *c = required_.begin(), *const end = required_.end(); c != end; ++c)
+      if (values[*c] != 1) return false;
     return true;
   }
   /// Equal in all that is a number in the code. Open extents are compared by value afterwards.
-  static bool same_class(argument const& a, argument_layout const& l) {
+  [[gnu::hot]] static bool same_class(argument const& a, argument_layout const& l) {
     if (a.is_allocated_here) return true;
     bool open = false;
+    std::int64_t const* const extents = l.extents.data();
     for (int d = 0; d < a.rank; ++d) {
-      std::int64_t const e = l.extents[static_cast<std::size_t>(d)];
+      std::int64_t const e = extents[d];
       open = open || e < 0;
       if (e >= 0 && e != a.extents[d]) return false;
     }
     if (l.packed) return is_packed(a);
+    return is_apart(a, l, open);
+  }
+  /// The same of what is not packed.
+  [[gnu::noinline]] static bool is_apart(argument const& a, argument_layout const& l, bool open) {
     if (open && is_packed(a)) return false;
     for (int d = 0; d < a.rank; ++d) {
       std::int64_t const s = l.strides[static_cast<std::size_t>(d)];
@@ -189,7 +255,11 @@ class open_kernel_sizes final : public open_sizes {
   program program_;  // expanded
   std::string name_;
   sequence<argument> given_;     // of the call that it was made for
+  sequence<std::uint64_t> kinds_;
+  sequence<std::int32_t> first_words_;  // of a plain call's, of each argument
   sequence<int> places_;         // of the layout's tensors among the arguments
+  sequence<origin> origins_;     // of sizes_
+  sequence<bounds> bounds_;
   sequence<walked_pair> pairs_;  // by place, of sizes with different names
   sequence<open_size> sizes_;
   size_code code_;

@@ -10,11 +10,40 @@
 
 namespace weft::inline WEFT_ABI {
 
+/// What plain calls of a form of open sizes are compared with, by places of words (plain_places): row-major tensors without gaps.
+struct open_words {
+  /// Of an extent. No bit of `mask` is set.
+  struct range {
+    std::int32_t word;
+    std::int64_t low, high, mask;
+  };
+  struct pair {
+    std::int32_t word, other;  // are equal
+  };
+  /// Of a tensor; its extents begin at `word`.
+  struct rows {
+    std::int32_t word, rank, bytes;  // of an element; 0: all of it is numbers
+  };
+  /// Of launch::sizes.
+  struct size {
+    std::int32_t word, shift;
+  };
+  sequence<std::uint64_t> numbers;  // of each word, the bits that are numbers
+  sequence<range> ranges;
+  sequence<pair> equal;
+  sequence<rows> tensors;
+  sequence<size> sizes;
+  bool is_known = false;  // else no call is a plain one
+  bool asks = false;      // open_sizes::hold
+};
+
 /// What a compiled form whose sizes are open knows of them (dim.hpp).
 class open_sizes {
  public:
   static constexpr int most = 64;
   virtual ~open_sizes() = default;
+  /// Whether what the code needs of these sizes is so, where words are of a plain call.
+  virtual bool hold(std::int64_t const* sizes, std::uint64_t const* words) const = 0;
   /// Whether the code is right for these arguments. Part of each call, before any of it runs.
   virtual bool fit(argument const* arguments, int count) const = 0;
   /// Fills launch::sizes from arguments that fit.
@@ -22,10 +51,10 @@ class open_sizes {
   /// Writes `n` for A.extent(0) in a text for people.
   virtual void name_extents(std::string& text) const = 0;
   /// Whether it is the code for these arguments: it fits, and they are none for which a tuner has kept a result.
-  bool serve(argument const* arguments, int count) const {
-    if (!fit(arguments, count)) return false;
-    return tuned.empty() || !is_among(tuned, shape_of(arguments, count));
+  [[gnu::always_inline]] bool serve(argument const* arguments, int count) const {
+    return fit(arguments, count) && (tuned.empty() || !is_tuned(arguments, count));
   }
+  [[gnu::noinline]] bool is_tuned(argument const* arguments, int count) const { return is_among(tuned, shape_of(arguments, count)); }
   /// A number for the extents of inputs, from which those of outputs follow.
   static std::uint64_t shape_of(argument const* arguments, int count) {
     std::uint64_t number = 0;
@@ -44,6 +73,7 @@ class open_sizes {
     for (std::uint64_t one : shapes) found = found || one == shape;
     return found;
   }
+  open_words words;
   sequence<std::uint64_t> tuned;  // shapes that have code of their own: a hundred or so at most
   call_layout layout;             // with the open extents
 
@@ -75,8 +105,9 @@ struct kernel_face {
 
 /// What a plain call compares and needs of a form, as addresses: the functions of what holds them are not made for speed (config.hpp).
 struct plain_form {
-  std::uint64_t const* words = nullptr;  // as plain_places says; null where a call needs more than addresses and numbers: open sizes, memory
+  std::uint64_t const* words = nullptr;  // as plain_places says; null where a call needs more than addresses, numbers and open sizes: memory
                                          // of its own, packed constants, outputs that lie on inputs
+  open_words const* open = nullptr;      // where sizes are
   detail::byte_span const* spans = nullptr;  // of the elements of tensors
   extern_call const* functions = nullptr;
   kernel_entry entry = nullptr;
@@ -184,7 +215,7 @@ inline shape_services const* find_shapes() {
   return there;
 }
 
-/// A call with tensors and numbers that have no open sizes and are no constants, in the order of a kernel's arguments. Those of a program that
+/// A call with tensors and numbers that are no constants, in the order of a kernel's arguments. Those of a program that
 /// has chosen an executor go the other way.
 struct plain_call {
   void* const* tensors;
@@ -217,7 +248,7 @@ class plain_arguments {
 ///
 /// Errors  extern_error of a function that computes a stage
 /// Threads any; it takes no lock
-/// Cost    4 to 15 ns over the call of a function pointer (three tensors of rank 2)
+/// Cost    4 to 15 ns over the call of a function pointer (three tensors of rank 2); with open sizes 15 to 30
 bool run_plain(ready_kernel const& k, plain_call const& c);
 /// The same by the newest form of `table` that is for it. The kernel does not vary.
 bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c);

@@ -206,7 +206,7 @@ WEFT_COLD_BEGIN
 /// Says what a plain call is compared with, if one may run it.
 inline void note_plain(ready_kernel& k) {
   compiled_kernel const& c = k.code;
-  if (k.open != nullptr || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.workspace_bytes != 0 || c.keeps != 0 || c.checked) return;
+  if ((k.open != nullptr && (!k.open->words.is_known || !k.open->tuned.empty())) || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.workspace_bytes != 0 || c.keeps != 0 || c.checked) return;
   for (argument const& a : k.arguments)
     if (a.is_allocated_here || a.constant != nullptr) return;
   sequence<std::uint64_t> words;
@@ -225,6 +225,7 @@ inline void note_plain(ready_kernel& k) {
   };
   k.plain.spans = kept(spans);
   k.plain.words = kept(words);
+  if (k.open != nullptr) k.plain.open = &k.open->words;
   k.plain.word_count = static_cast<std::int32_t>(words.size());
   k.plain.functions = k.functions.data(), k.plain.entry = c.entry, k.plain.wanted = code_wanted(k.wanted);
 }
@@ -381,14 +382,9 @@ namespace detail {
   if (failed.text == nullptr) raise_extern(k.name, k.what, static_cast<std::int32_t>(failed.numbers[0]), code);
   linked_instruments.raise(failed);
 }
-[[gnu::always_inline]] inline bool run_if_plain(ready_kernel const& k, plain_call const& c) {
-  plain_form const& form = k.plain;
-  if (form.word_count != c.word_count) return false;
-  std::uint64_t differences = 0;
-  for (int i = 0; i < c.word_count; ++i) differences |= c.words[i] ^ form.words[i];
-  if (differences != 0) return false;
-  // Whether elements of an output may be another argument's, too, or an address is null: others say what that is.
-  byte_span const* const spans = form.spans;
+/// Whether no element of an output may be another argument's, too, and no address is null: others say what that is.
+template <class Span>
+[[gnu::always_inline]] inline bool are_apart(plain_call const& c, Span const* spans) {
   auto const address = [&](int i) { return reinterpret_cast<std::uintptr_t>(c.tensors[i]); };
   bool apart = true;
   for (int i = 0; i < c.tensor_count; ++i) apart = apart && address(i) != 0;
@@ -396,18 +392,65 @@ namespace detail {
     std::uintptr_t const first = address(o) + spans[o].first, last = address(o) + spans[o].last;
     for (int i = 0; i < o; ++i) apart = apart && (last <= address(i) + spans[i].first || address(i) + spans[i].last <= first);
   }
-  if (!apart || __atomic_load_n(&chosen_runner, __ATOMIC_ACQUIRE) != nullptr) return false;
+  return apart && __atomic_load_n(&chosen_runner, __ATOMIC_ACQUIRE) == nullptr;
+}
+[[gnu::always_inline]] inline bool enter_plain(ready_kernel const& k, plain_call const& c, std::int64_t const* sizes) {
   failure failed;
-  launch const l{c.tensors, nullptr, c.scalars, nullptr, &host_services(), &failed, nullptr, nullptr, form.functions};
-  if (std::int32_t const code = form.entry(&l); code != 0) raise_failure(k, failed, code);
+  launch const l{c.tensors, sizes, c.scalars, nullptr, &host_services(), &failed, nullptr, nullptr, k.plain.functions};
+  if (std::int32_t const code = k.plain.entry(&l); code != 0) raise_failure(k, failed, code);
   return true;
+}
+[[gnu::always_inline]] inline bool run_if_plain(ready_kernel const& k, plain_call const& c) {
+  plain_form const& form = k.plain;
+  std::uint64_t differences = 0;
+  for (int i = 0; i < c.word_count; ++i) differences |= c.words[i] ^ form.words[i];
+  return differences == 0 && are_apart(c, form.spans) && enter_plain(k, c, nullptr);
+}
+[[gnu::noinline, gnu::hot]] inline bool run_if_open(ready_kernel const& k, plain_call const& c) {
+  plain_form const& form = k.plain;
+  open_words const& open = *form.open;
+  std::uint64_t differences = 0;
+  std::uint64_t const* const numbers = open.numbers.data();
+  for (int i = 0; i < c.word_count; ++i) differences |= (c.words[i] ^ form.words[i]) & numbers[i];
+  if (differences != 0) return false;
+  auto const* const words = reinterpret_cast<std::int64_t const*>(c.words);
+  for (open_words::range const *r = open.ranges.begin(), *const end = open.ranges.end(); r != end; ++r)
+    if (words[r->word] < r->low || words[r->word] > r->high || (words[r->word] & r->mask) != 0) return false;
+  for (open_words::pair const *p = open.equal.begin(), *const end = open.equal.end(); p != end; ++p)
+    if (words[p->word] != words[p->other]) return false;
+  struct {
+    std::uint64_t first, last;
+  } spans[max_arguments];  // a byte_span's, which would all be set to zero
+  open_words::rows const* t = open.tensors.begin();
+  for (int i = 0; i < c.tensor_count; ++i, ++t) {
+    spans[i].first = form.spans[i].first, spans[i].last = form.spans[i].last;
+    if (t->bytes == 0) continue;
+    std::int64_t stride = 1;
+    std::int64_t const *const extents = words + t->word, *const strides = extents + t->rank;
+    for (int d = t->rank; d-- > 0;)
+      if (strides[d] != stride || __builtin_mul_overflow(stride, extents[d], &stride) || stride > std::int64_t(1) << 47) return false;
+    spans[i].first = 0, spans[i].last = static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(t->bytes);
+  }
+  if (!are_apart(c, spans)) return false;
+  std::int64_t sizes[open_sizes::most];
+  std::int64_t* to = sizes;
+  for (open_words::size const *s = open.sizes.begin(), *const end = open.sizes.end(); s != end; ++s) *to++ = words[s->word] >> s->shift;
+  return (!open.asks || k.open->hold(sizes, c.words)) && enter_plain(k, c, sizes);
 }
 }  // namespace detail
 // In the code of each call there would be too much of it.
-[[gnu::noinline]] WEFT_HOT_DECL bool run_plain(ready_kernel const& k, plain_call const& c) { return detail::run_if_plain(k, c); }
+[[gnu::noinline]] WEFT_HOT_DECL bool run_plain(ready_kernel const& k, plain_call const& c) {
+  if (k.plain.word_count != c.word_count) return false;
+  return k.plain.open == nullptr ? detail::run_if_plain(k, c) : detail::run_if_open(k, c);
+}
 [[gnu::noinline]] WEFT_HOT_DECL bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c) {
+  auto const is_for = [&](ready_kernel const& k) {
+    return __atomic_load_n(&k.machine, __ATOMIC_RELAXED) == machine && k.plain.wanted == wanted && k.plain.word_count == c.word_count;
+  };
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
-    if (__atomic_load_n(&k->machine, __ATOMIC_RELAXED) == machine && k->plain.wanted == wanted && detail::run_if_plain(*k, c)) return true;
+    if (is_for(*k) && (k->plain.open == nullptr ? detail::run_if_plain(*k, c) : detail::run_if_open(*k, c))) return true;
+  for (ready_kernel const* k = __atomic_load_n(&table.general, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+    if (is_for(*k) && k->plain.open != nullptr && detail::run_if_open(*k, c)) return true;
   return false;
 }
 WEFT_HOT_DECL void run(ready_kernel const& k, argument const* arguments, int count) {

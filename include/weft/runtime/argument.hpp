@@ -342,7 +342,7 @@ struct argument_traits<tensor_view<T, Output, E...>> {
     for (std::size_t d = 0; d < sizeof...(E); ++d) a.extents[d] = v.extents[d], a.strides[d] = v.strides[d];
   }
   static constexpr std::uint64_t kind = kind_of(dtype_of<T>, sizeof...(E), false, Output);
-  static constexpr std::size_t plain_words = ((E < dynamic) || ...) ? 0 : 1 + 2 * sizeof...(E);
+  static constexpr std::size_t plain_words = 1 + 2 * sizeof...(E);
   static void place(tensor_view<T, Output, E...> const& v, plain_places& at) {
     *at.tensors++ = v.data, *at.words++ = kind;
     for (std::int64_t e : v.extents) *at.words++ = static_cast<std::uint64_t>(e);
