@@ -203,7 +203,7 @@ class open_kernel_sizes final : public open_sizes {
       w.equal.push_back({word_of(e.argument) + e.dim, word_of(o.argument) + o.dim});
     }
     w.asks = code_.size() > 0, w.is_known = complete_;
-    words = static_cast<open_words&&>(w);
+    call_words = static_cast<open_words&&>(w);
   }
   [[gnu::always_inline]] void take(argument const* arguments, std::int64_t* sizes) const {
     for (origin const *o = origins_.begin(), *const end = origins_.end(); o != end; ++o) {

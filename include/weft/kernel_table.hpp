@@ -73,7 +73,7 @@ class open_sizes {
     for (std::uint64_t one : shapes) found = found || one == shape;
     return found;
   }
-  open_words words;
+  open_words call_words;  // of plain calls
   sequence<std::uint64_t> tuned;  // shapes that have code of their own: a hundred or so at most
   call_layout layout;             // with the open extents
 

@@ -206,7 +206,7 @@ WEFT_COLD_BEGIN
 /// Says what a plain call is compared with, if one may run it.
 inline void note_plain(ready_kernel& k) {
   compiled_kernel const& c = k.code;
-  if ((k.open != nullptr && (!k.open->words.is_known || !k.open->tuned.empty())) || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.workspace_bytes != 0 || c.keeps != 0 || c.checked) return;
+  if ((k.open != nullptr && (!k.open->call_words.is_known || !k.open->tuned.empty())) || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.workspace_bytes != 0 || c.keeps != 0 || c.checked) return;
   for (argument const& a : k.arguments)
     if (a.is_allocated_here || a.constant != nullptr) return;
   sequence<std::uint64_t> words;
@@ -225,7 +225,7 @@ inline void note_plain(ready_kernel& k) {
   };
   k.plain.spans = kept(spans);
   k.plain.words = kept(words);
-  if (k.open != nullptr) k.plain.open = &k.open->words;
+  if (k.open != nullptr) k.plain.open = &k.open->call_words;
   k.plain.word_count = static_cast<std::int32_t>(words.size());
   k.plain.functions = k.functions.data(), k.plain.entry = c.entry, k.plain.wanted = code_wanted(k.wanted);
 }
