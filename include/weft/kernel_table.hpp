@@ -248,7 +248,7 @@ class plain_arguments {
 ///
 /// Errors  extern_error of a function that computes a stage
 /// Threads any; it takes no lock
-/// Cost    4 to 15 ns over the call of a function pointer (three tensors of rank 2); with open sizes 15 to 30
+/// Cost    4 to 15 ns over the call of a function pointer (three tensors of rank 2); with open sizes 26
 bool run_plain(ready_kernel const& k, plain_call const& c);
 /// The same by the newest form of `table` that is for it. The kernel does not vary.
 bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c);
