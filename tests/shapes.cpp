@@ -12,6 +12,7 @@
 #include "support/products.hpp"
 #include "weft/dim.hpp"
 #include "weft/direct.hpp"
+#include "weft/expr/exact.hpp"
 #include "weft/expr/math/functions.hpp"
 #include "weft/lower/work.hpp"
 #include "weft/runtime/constant.hpp"
@@ -310,4 +311,23 @@ TEST_CASE("elements_written: loops of likely sizes, a tile that computes all of 
   CHECK(written("  for i in 0..n:\n    B[i] = A[i]\n") == 100);
   CHECK(written("  for i in 0..n // 10:\n    for j in 0..n:\n      B[j] = A[j]\n    for k in 0..10:\n      C[0, k] = B[k]\n") == 10 * (100 + 10));
   CHECK(written("  for i in 0..4:\n    if i < 2:\n      B[i] = A[i]\n    else:\n      for j in 0..3:\n        B[j] = A[i]\n") == 4 * 3);
+}
+TEST_CASE("a shape that has code of its own keeps it where that needs memory and the code for many shapes needs none") {
+  auto const total = weft::kernel<"total_of_rows">([](auto x) {
+                       return weft::exact::stage<"y">([=] { return sum(x.extent(0), x.extent(1), [=](auto i, auto j) { return x(i, j); }); });
+                     }).with({.exact_shapes = 1});
+  std::vector<float> x(3 * 200001);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.1f * static_cast<float>(i % 31) + static_cast<float>(i % 13);  // sums of these hang on their order
+  auto const call = [&](std::int64_t n) {
+    float y = -1;
+    total(view(x, n, 3), out(&y));
+    return y;
+  };
+  float const first = call(200000);
+  static_cast<void>(call(200001));
+  float y_of_forms = 0;
+  std::string const forms = weft::forms(total, view(x, 1, 3), out(&y_of_forms));
+  INFO(forms);
+  CHECK(forms.find("1 for many shapes") != std::string::npos);
+  CHECK(call(200000) == first);  // the same code: the same bits
 }

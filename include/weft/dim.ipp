@@ -196,7 +196,10 @@ class open_kernel_sizes final : public open_sizes {
     }
     for (bounds const& b : bounds_) w.ranges.push_back({word_of(b.argument) + b.dim, b.low, b.high, b.mask});
     for (walked_pair const& p : pairs_) w.equal.push_back({word_of(p.tensor) + p.dim, word_of(p.other) + p.other_dim});
-    for (origin const& o : origins_) w.sizes.push_back({word_of(o.argument) + o.dim, o.shift});
+    for (origin const& o : origins_) {
+      if (o.is_stride) return;
+      w.sizes.push_back({word_of(o.argument) + o.dim, o.shift});
+    }
     for (extent_of_argument const& e : copies_) {
       origin const& o = origins_[static_cast<std::size_t>(e.value)];
       if (o.shift > 0) return;

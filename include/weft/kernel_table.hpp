@@ -110,7 +110,7 @@ struct plain_form {
   open_words const* open = nullptr;      // where sizes are
   detail::byte_span const* spans = nullptr;  // of the elements of tensors
   extern_call const* functions = nullptr;
-  kernel_entry entry = nullptr;
+  kernel_entry entry = nullptr;          // null: calls with these words are this form's, but no plain ones
   std::int32_t word_count = 0;
   std::uint32_t wanted = 0;  // code_wanted
 };

@@ -206,7 +206,9 @@ WEFT_COLD_BEGIN
 /// Says what a plain call is compared with, if one may run it.
 inline void note_plain(ready_kernel& k) {
   compiled_kernel const& c = k.code;
-  if ((k.open != nullptr && (!k.open->call_words.is_known || !k.open->tuned.empty())) || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.workspace_bytes != 0 || c.keeps != 0 || c.checked) return;
+  if ((k.open != nullptr && (!k.open->call_words.is_known || !k.open->tuned.empty())) || k.later != nullptr || k.nothing_to_do || k.shared != 0 || c.keeps != 0 || c.checked) return;
+  bool const needs_memory = c.workspace_bytes != 0;
+  if (needs_memory && k.open != nullptr) return;
   for (argument const& a : k.arguments)
     if (a.is_allocated_here || a.constant != nullptr) return;
   sequence<std::uint64_t> words;
@@ -227,7 +229,7 @@ inline void note_plain(ready_kernel& k) {
   k.plain.words = kept(words);
   if (k.open != nullptr) k.plain.open = &k.open->call_words;
   k.plain.word_count = static_cast<std::int32_t>(words.size());
-  k.plain.functions = k.functions.data(), k.plain.entry = c.entry, k.plain.wanted = code_wanted(k.wanted);
+  k.plain.functions = k.functions.data(), k.plain.entry = needs_memory ? nullptr : c.entry, k.plain.wanted = code_wanted(k.wanted);
 }
 /// The way of a first call, and of every call of a kernel that varies: the lambdas run.
 inline ready_kernel const& find_by_lambdas(kernel_table& table, kernel_face const& face, argument* arguments, int count) {
@@ -400,11 +402,13 @@ template <class Span>
   if (std::int32_t const code = k.plain.entry(&l); code != 0) raise_failure(k, failed, code);
   return true;
 }
-[[gnu::always_inline]] inline bool run_if_plain(ready_kernel const& k, plain_call const& c) {
-  plain_form const& form = k.plain;
+[[gnu::always_inline]] inline bool has_words(plain_form const& form, plain_call const& c) {
   std::uint64_t differences = 0;
   for (int i = 0; i < c.word_count; ++i) differences |= c.words[i] ^ form.words[i];
-  return differences == 0 && are_apart(c, form.spans) && enter_plain(k, c, nullptr);
+  return differences == 0;
+}
+[[gnu::always_inline]] inline bool run_with_its_words(ready_kernel const& k, plain_call const& c) {
+  return k.plain.entry != nullptr && are_apart(c, k.plain.spans) && enter_plain(k, c, nullptr);
 }
 [[gnu::noinline, gnu::hot]] inline bool run_if_open(ready_kernel const& k, plain_call const& c) {
   plain_form const& form = k.plain;
@@ -441,14 +445,21 @@ template <class Span>
 // In the code of each call there would be too much of it.
 [[gnu::noinline]] WEFT_HOT_DECL bool run_plain(ready_kernel const& k, plain_call const& c) {
   if (k.plain.word_count != c.word_count) return false;
-  return k.plain.open == nullptr ? detail::run_if_plain(k, c) : detail::run_if_open(k, c);
+  if (k.plain.open != nullptr) return detail::run_if_open(k, c);
+  return detail::has_words(k.plain, c) && detail::run_with_its_words(k, c);
 }
 [[gnu::noinline]] WEFT_HOT_DECL bool run_plain(kernel_table const& table, target const* machine, std::uint32_t wanted, plain_call const& c) {
   auto const is_for = [&](ready_kernel const& k) {
     return __atomic_load_n(&k.machine, __ATOMIC_RELAXED) == machine && k.plain.wanted == wanted && k.plain.word_count == c.word_count;
   };
   for (ready_kernel const* k = __atomic_load_n(&table.first, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
-    if (is_for(*k) && (k->plain.open == nullptr ? detail::run_if_plain(*k, c) : detail::run_if_open(*k, c))) return true;
+    if (is_for(*k)) {
+      if (k->plain.open == nullptr) {
+        if (detail::has_words(k->plain, c)) return detail::run_with_its_words(*k, c);  // a form for many shapes is none for this one
+      } else if (detail::run_if_open(*k, c)) {
+        return true;
+      }
+    }
   for (ready_kernel const* k = __atomic_load_n(&table.general, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
     if (is_for(*k) && k->plain.open != nullptr && detail::run_if_open(*k, c)) return true;
   return false;
