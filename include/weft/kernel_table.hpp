@@ -54,6 +54,7 @@ class open_sizes {
   [[gnu::always_inline]] bool serve(argument const* arguments, int count) const {
     return fit(arguments, count) && (tuned.empty() || !is_tuned(arguments, count));
   }
+  /// Whether it is for such extents that a result is kept. Out of the way of calls.
   [[gnu::noinline]] bool is_tuned(argument const* arguments, int count) const { return is_among(tuned, shape_of(arguments, count)); }
   /// A number for the extents of inputs, from which those of outputs follow.
   static std::uint64_t shape_of(argument const* arguments, int count) {
@@ -68,6 +69,7 @@ class open_sizes {
     for (std::size_t i = 0; i < count; ++i) number = mixed(number, extents[i]);
     return number;
   }
+  /// Whether `shape` is one of these.
   static bool is_among(sequence<std::uint64_t> const& shapes, std::uint64_t shape) {
     bool found = false;
     for (std::uint64_t one : shapes) found = found || one == shape;

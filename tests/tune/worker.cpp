@@ -57,6 +57,10 @@ char const* worker_program() {
   return std::getenv("WEFT_TEST_WORKER");
 #endif
 }
+bool has_worker_program() {
+  if (worker_program() == nullptr) MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
+  return worker_program() != nullptr;
+}
 /// A program of one line.
 struct script {
   weft_test::temporary_directory in;
@@ -445,10 +449,7 @@ TEST_CASE("instructions of CPUs and of GPUs that weft ships have a number, by wh
   for (std::int64_t n : {-1, shipped_intrinsics.count + matrix_units.count, 1 << 30}) CHECK(tuning::detail::shipped_instruction(n) == nullptr);
 }
 TEST_CASE("weft-worker runs candidates, also of a program with threads, and the result says that it did") {
-  if (worker_program() == nullptr) {
-    MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
-    return;
-  }
+  if (!has_worker_program()) return;
   thread_of_another const here;
   call c;
   argument_copies copies(c.arguments, 2);
@@ -485,6 +486,12 @@ TEST_CASE("weft-worker runs candidates, also of a program with threads, and the 
   CHECK(has(found.text(), std::string("worker  program ") + worker_program() + ", started 1 time"));
   for (tune_trial const& t : found.trials) CHECK(t.result == outcome::good);
 }
+/// weft-worker by a name that can go.
+struct vanishing_worker {
+  weft_test::temporary_directory in;
+  std::string name = in.path + "/worker";
+  vanishing_worker() { REQUIRE(::symlink(worker_program(), name.c_str()) == 0); }
+};
 inline constexpr auto scaled = weft::kernel<"scaled_there">(
     [](auto x) { return compute<"y">(x.extent(0), [=](auto i) { return x(i) * 3.0f; }); },
     [](auto& s, auto, auto y) {
@@ -492,20 +499,15 @@ inline constexpr auto scaled = weft::kernel<"scaled_there">(
       s.split(i, s.knob("n", {16, 4, 8, 32, 64, 2, 5, 10, 20, 25}));
     });
 TEST_CASE("where no worker can be started any more in the turns, trials decide, and the result says so") {
-  if (worker_program() == nullptr) {
-    MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
-    return;
-  }
+  if (!has_worker_program()) return;
   weft_test::private_cache const here;
-  weft_test::temporary_directory const d;
-  std::string const name = d.path + "/worker";
-  REQUIRE(::symlink(worker_program(), name.c_str()) == 0);
+  vanishing_worker const worker;
   call c;
   tune_options o;
-  o.trials = 4, o.worker_program = name;
+  o.trials = 4, o.worker_program = worker.name;
   auto const watch = [&](tune_progress const& p) {
     if (p.rounds != 2) return;
-    ::unlink(name.c_str());
+    ::unlink(worker.name.c_str());
     for (pid_t one : weft_test::children_of(::getpid())) ::kill(one, SIGKILL);
   };
   o.progress = watch;
@@ -513,27 +515,22 @@ TEST_CASE("where no worker can be started any more in the turns, trials decide, 
   INFO(r.text());
   CHECK(r.trials.size() == 4);
   for (tune_trial const& t : r.trials) CHECK(t.result == outcome::good);
-  CHECK(has(r.why, "; it ended before its time: " + name + " is no worker, or is not there"));
+  CHECK(has(r.why, "; it ended before its time: " + worker.name + " is no worker, or is not there"));
   CHECK((has(r.why, "the tuning ended before turns could") || has(r.why, "as the tuning ended")));
   CHECK(r.best_ns > 0);
   CHECK(r.seconds < 20);
 }
 TEST_CASE("a worker that cannot be started any more ends a tuning, which says so, and no candidate is blamed") {
-  if (worker_program() == nullptr) {
-    MESSAGE("[skip] weft-worker is not built here (WEFT_BUILD_WORKER)");
-    return;
-  }
+  if (!has_worker_program()) return;
   weft_test::private_cache const here;
-  weft_test::temporary_directory const d;
-  std::string const name = d.path + "/worker";
-  REQUIRE(::symlink(worker_program(), name.c_str()) == 0);
+  vanishing_worker const worker;
   call c;
   tune_options o;
-  o.trials = 10, o.worker_program = name;
+  o.trials = 10, o.worker_program = worker.name;
   struct {
     std::string name;
     int seen = 0;
-  } gone{name};
+  } gone{worker.name};
   std::vector<float> y(100);
   tune_result const r = scaled.erased(
       [&](kernel_face const& f, argument* arguments, int count) {
@@ -547,7 +544,7 @@ TEST_CASE("a worker that cannot be started any more ends a tuning, which says so
   REQUIRE(r.trials.size() == 4);
   for (std::size_t i = 0; i < 3; ++i) CHECK(r.trials[i].result == outcome::good);
   CHECK(r.trials[3].result == outcome::crashed);
-  CHECK(has(r.why, "; it ended before its time: " + name + " is no worker, or is not there"));
+  CHECK(has(r.why, "; it ended before its time: " + worker.name + " is no worker, or is not there"));
   if (find_sqlite() != nullptr) CHECK(trial_store(here.path + "/trials.sqlite").count() == 4);
   CHECK(r.best_ns > 0);
 }

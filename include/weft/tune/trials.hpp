@@ -67,8 +67,8 @@ class trial_store {
   /// "1,204 trials in FILE", or why it is not used; tells of a damaged file, and of trials that could not be kept.
   std::string status() const;
   bool add(std::string_view task, std::string_view kernel, stored_trial const& t);
+  static constexpr std::size_t most_known = 4096;  // of a task are read
   /// The trials of a task, the latest first, at most `most`.
-  static constexpr std::size_t most_known = 4096;
   sequence<stored_trial> of(std::string_view task, int most = most_known);
   /// What they say of the schedules that were tried, each once: of the latest 4,096 trials the fastest schedule first, then those tried last, `most` in all.
   sequence<known_trial> known_of(std::string_view task, std::size_t most);
