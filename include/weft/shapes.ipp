@@ -157,6 +157,15 @@ inline std::string form_text(ready_kernel const& k) {
   return text;
 }
 
+/// open_sizes::shape_of these extents of all tensors, of which those of inputs count.
+inline sequence<std::uint64_t> numbers_of(sequence<sequence<std::int64_t>> const& shapes, ready_kernel const& form) {
+  std::size_t of_inputs = 0;
+  for (argument const& a : form.arguments) of_inputs += a.is_scalar || a.is_output ? 0 : static_cast<std::size_t>(a.rank);
+  sequence<std::uint64_t> all;
+  for (sequence<std::int64_t> const& extents : shapes)
+    if (extents.size() >= of_inputs) all.push_back(open_sizes::shape_of(extents.data(), of_inputs));
+  return all;
+}
 inline bool made_general(kernel_table& table, kernel_face const& face, ready_kernel*& form, call_layout const& numbers) {
   ready_kernel& made = *form;
   if (__atomic_load_n(&table.only_exact, __ATOMIC_RELAXED) || made.wanted.checked || environment_switch("WEFT_CHECKED")) return false;
@@ -189,11 +198,7 @@ inline bool made_general(kernel_table& table, kernel_face const& face, ready_ker
   }());
   compile_request const exact = request_of(face, made.what, numbers);
   if (is_tuned_exactly(exact)) return false;
-  sequence<std::uint64_t> tuned;
-  std::size_t read = 0;
-  for (argument const& a : made.arguments) read += a.is_scalar || a.is_output ? 0 : static_cast<std::size_t>(a.rank);
-  for (sequence<std::int64_t> const& extents : tuned_shapes(exact))
-    if (extents.size() >= read) tuned.push_back(open_sizes::shape_of(extents.data(), read));
+  sequence<std::uint64_t> tuned = numbers_of(tuned_shapes(exact), made);
   // With other strides than those that it was tuned with it has code of its own, too: some of these.
   constexpr int most_of_a_shape = 8;
   std::uint64_t const shape = open_sizes::shape_of(made.arguments.data(), count);
