@@ -48,6 +48,7 @@ inline void finish_background() { detail::finish_all_later(); }
 }  // namespace weft::inline WEFT_ABI
 
 #if WEFT_HEADER_ONLY
+#include "weft/dim.hpp"  // calls of open sizes are not cold
 #include "weft/foreign.hpp"
 WEFT_COLD_BEGIN
 #include "weft/shapes.ipp"

@@ -14,6 +14,9 @@
 #include "weft/base/error.hpp"
 #include "weft/base/op.hpp"
 
+// How code is compiled beside what it computes. Each call looks at it, so it stands outside of what is cold.
+#include "weft/options.hpp"
+
 WEFT_TEPID_BEGIN  // what direct evaluation comes by for each element (config.hpp)
 #include "weft/expr/program.hpp"
 WEFT_TEPID_END

@@ -10,8 +10,8 @@ namespace weft::inline WEFT_ABI {
 ///
 ///     WEFT_CACHE    where compiled kernels are kept: a directory, or a switch: off, on
 ///     WEFT_BACKGROUND, WEFT_EXACT_SHAPES   a switch and a number: calls do not wait; many shapes (shapes.hpp)
-///     WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF   switches: all kernels are compiled so (compile.hpp, options)
-///     WEFT_PLAIN, WEFT_BITWISE   switches: no schedules by rule; none that adds in another order (compile.hpp, options)
+///     WEFT_CHECKED, WEFT_DEBUG, WEFT_PERF   switches: all kernels are compiled so (options.hpp)
+///     WEFT_PLAIN, WEFT_BITWISE   switches: no schedules by rule; none that adds in another order (options.hpp)
 ///     WEFT_CUDA     the path of another CUDA driver than libcuda.so.1
 ///     WEFT_NVRTC    the path of another NVRTC than libnvrtc.so.13 or .12
 ///     WEFT_LINEINFO   a switch: code for GPUs says which line of its text an instruction is of, for profilers

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/base/joined.hpp"
+#include "weft/runtime/cache/tuned.hpp"
 #include "weft/tune/trials.hpp"
 #include "weft/tune/tuner.hpp"
 #include "weft/tune/verify.hpp"
