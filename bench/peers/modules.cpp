@@ -47,7 +47,8 @@ void load(report& r, module& m) {
 }
 void set_environment() {
   ::setenv("WEFT_BENCH_PEERS", "1", 1);
-  if (weft::host().has("avx512f")) ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+  if (weft::host().has("avx512f")) ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+  ::unsetenv("OPENBLAS_L2_SIZE");
   ::setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);
   ::setenv("GOMP_SPINCOUNT", "30000", 0);
   ::setenv("OMP_NUM_THREADS", "2", 0);

@@ -254,7 +254,7 @@ inline rule_input rule_input_of(compile_request const& r) {
   program const& p = *r.what;
   target const& t = *r.machine;
   rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_bitwise(r)};
-  in.l3_bytes_per_cycle = t.l3_bytes_per_cycle;
+  in.l3_bytes_per_cycle = t.l3_bytes_per_cycle, in.vector_units = t.vector_units;
   // By one thread of a server with AMX, two tensors of 16, 32 and 64 MiB: lines asked for 26, 18 to 25 and 12 GB/s, past the caches 20, 21 and 17 (Cascade Lake: rule_plan::goes_far).
   constexpr std::int64_t share = std::int64_t(96) << 20;
   if (t.l3_bytes_per_cycle > 0 && t.has("amx-tile")) in.past_far_bytes = t.l3_bytes > 0 && t.l3_bytes < share ? t.l3_bytes : share;

@@ -361,7 +361,7 @@ TEST_CASE("docs/schedule.md shows a schedule by rule") {
     return weft::compute<"relu">(A.extent(0), B.extent(1), [=](auto i, auto j) { return weft::max(C(i, j) + bias(j), 0.f); });
   });
   weft::target small = avx2();
-  small.threads = 1, small.l1_bytes = 32 << 10, small.l2_bytes = 1 << 20, small.l3_bytes = 32 << 20, small.l3_bytes_per_cycle = 0;
+  small.threads = 1, small.l1_bytes = 32 << 10, small.l2_bytes = 1 << 20, small.l3_bytes = 32 << 20, small.l3_bytes_per_cycle = 0, small.vector_units = 1;
   auto const a = weft::view(memory, 96, 96);
   weft_test::check_section("docs/schedule.md", "by_rule", fenced("", dense.on(small).loops(a, a, weft::view(memory, 96))));
 }

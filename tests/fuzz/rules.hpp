@@ -28,6 +28,7 @@ inline weft::trace steps_by_rule(random_source& r, drawn const& d, bool searched
   in.l2_bytes = 16 * in.l1_bytes;
   in.l3_bytes = r.one_of({128, 4096, 1 << 20});
   in.l3_bytes_per_cycle = in.l3_bytes == 4096 ? 10 : 0;
+  in.vector_units = in.l1_bytes == 256 ? 2 : 1;
   in.threads = r.one_of({1, 2, 3, 8});
   in.fork_cycles = r.one_of({0, 20, 60000});
   in.short_fork_cycles = in.fork_cycles;

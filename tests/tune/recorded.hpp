@@ -17,7 +17,7 @@ namespace weft_test {
 inline weft::target recorded_target() {
   weft::target t = weft::host();
   t.vector_bytes = 64, t.vector_registers = 32, t.fma = true;
-  t.l1_bytes = 32 << 10, t.l2_bytes = 1 << 20, t.l3_bytes = 32 << 20, t.l3_bytes_per_cycle = 0, t.threads = 2;
+  t.l1_bytes = 32 << 10, t.l2_bytes = 1 << 20, t.l3_bytes = 32 << 20, t.l3_bytes_per_cycle = 0, t.vector_units = 1, t.threads = 2;
   return t;
 }
 

@@ -16,6 +16,6 @@ inline constexpr std::uint32_t codegen_epoch = 32;
 /// kernels without a how-lambda that were kept under an older number are then not found. (Kernels themselves are: their steps are in their keys.) A rule that has
 /// changed without being better needs no new number: a result with other steps is not taken (tuned::steps), and the tuner replaces it; trials
 /// have the first schedule's steps and its knobs in their keys.
-inline constexpr std::uint32_t rules_epoch = 16;
+inline constexpr std::uint32_t rules_epoch = 17;
 
 }  // namespace weft::inline WEFT_ABI

@@ -152,21 +152,34 @@ inline void probe_x86_caches(target& t, std::uint32_t leaf) {
   }
 }
 
+inline std::uint32_t model_of(registers const& one) { return (one.eax >> 4 & 15) + (one.eax >> 12 & 0xf0); }
+
 /// Intel's servers reach their last cache over a mesh. Cascade Lake: 24 GB/s at 2.4 GHz (one core of a virtual machine, 8 MiB, 2026-11-26); one with AMX 29 GB/s; later ones
 /// are taken to be alike. Virtual machines may have model numbers of their own; no other processors have AMX. Source of the numbers: Intel SDM vol. 4, table 2-1.
 inline bool has_mesh() {
   registers const vendor = cpuid(0, 0), one = cpuid(1, 0);
   bool const intel = vendor.ebx == 0x756e6547 && vendor.edx == 0x49656e69 && vendor.ecx == 0x6c65746e;
-  std::uint32_t const family = one.eax >> 8 & 15, model = (one.eax >> 4 & 15) + (one.eax >> 12 & 0xf0);
+  std::uint32_t const family = one.eax >> 8 & 15, model = model_of(one);
   // Skylake to Cooper Lake; Ice Lake; Sapphire and Emerald Rapids
   bool const has_amx = vendor.eax >= 7 && (cpuid(7, 0).edx >> 24 & 1) != 0;
   return intel && family == 6 && (has_amx || model == 0x55 || model == 0x6a || model == 0x6c || model == 0x8f || model == 0xcf);
 }
 
+/// AMD's family 1Ah (Zen 5) has two units for vectors of 64 bytes, but for the models of notebooks, whose units are half as wide; Zen 4 takes two cycles for
+/// each. The processor says so itself (leaf 0x8000001a), which hypervisors hide. Measured: a server's; source of the numbers: Linux, arch/x86/kernel/cpu/amd.c.
+inline bool has_two_wide_units() {
+  registers const vendor = cpuid(0, 0), one = cpuid(1, 0);
+  bool const amd = vendor.ebx == 0x68747541 && vendor.edx == 0x69746e65 && vendor.ecx == 0x444d4163;
+  std::uint32_t const family = (one.eax >> 8 & 15) + (one.eax >> 20 & 255), model = model_of(one);
+  bool const notebook = (model >= 0x20 && model < 0x40) || (model >= 0x60 && model < 0x80);
+  return amd && family == 0x1a && !notebook;
+}
+
 inline void probe(target& t) {
   probe_x86_features(t);
   derive_x86(t);
-  if (has_mesh()) t.l3_bytes_per_cycle = 10;
+  if (has_mesh()) t.l3_bytes_per_cycle = 10, t.vector_units = 2;
+  if (has_two_wide_units()) t.vector_units = 2;
   if (cpuid(0, 0).eax >= 4) probe_x86_caches(t, 4);
   if (t.l1_bytes == 0 && cpuid(0x80000000u, 0).eax >= 0x8000001du) probe_x86_caches(t, 0x8000001du);
 }

@@ -246,7 +246,7 @@ struct greeting {
 inline std::string bytes_of(target const* t) {
   cache::byte_writer w;
   if (t == nullptr) return "";
-  w.numbers(t->arch, t->vector_bytes, t->vector_registers, t->fma, t->l1_bytes, t->l2_bytes, t->l3_bytes, t->l3_bytes_per_cycle, t->threads);
+  w.numbers(t->arch, t->vector_bytes, t->vector_registers, t->fma, t->l1_bytes, t->l2_bytes, t->l3_bytes, t->l3_bytes_per_cycle, t->vector_units, t->threads);
   w.text(t->cpu);
   for (std::string const& f : t->features) w.text(f);
   return static_cast<std::string&&>(w.bytes);
@@ -258,7 +258,7 @@ inline target const* target_of(std::string_view bytes) {
   t.arch = r.number<architecture>();
   t.vector_bytes = r.number<std::int32_t>(), t.vector_registers = r.number<std::int32_t>(), t.fma = r.number<bool>();
   t.l1_bytes = r.number<std::int64_t>(), t.l2_bytes = r.number<std::int64_t>(), t.l3_bytes = r.number<std::int64_t>();
-  t.l3_bytes_per_cycle = r.number<std::int32_t>();
+  t.l3_bytes_per_cycle = r.number<std::int32_t>(), t.vector_units = r.number<std::int32_t>();
   t.threads = r.number<std::int32_t>();
   t.cpu = std::string(r.text());
   while (r.good && !r.rest.empty()) t.features.push_back(std::string(r.text()));

@@ -89,7 +89,7 @@ TEST_CASE("equal kernels have equal keys, and everything that code follows from 
 TEST_CASE("what only steers schedules, and differs from run to run, is not in the key") {
   std::string const key = parts().key();
   CHECK(key == changed([](parts& p) { p.machine.threads += 7; }));
-  CHECK(key == changed([](parts& p) { p.machine.l1_bytes += 7, p.machine.l2_bytes += 7, p.machine.l3_bytes += 7, p.machine.l3_bytes_per_cycle += 7; }));
+  CHECK(key == changed([](parts& p) { p.machine.l1_bytes += 7, p.machine.l2_bytes += 7, p.machine.l3_bytes += 7, p.machine.l3_bytes_per_cycle += 7, p.machine.vector_units += 7; }));
   CHECK(key == changed([](parts& p) { p.steps[0].ruling = verdict::deferred, p.steps[0].reason = diagnosis::none; }));
 }
 TEST_CASE("the LLVM that WEFT_LLVM asks for is in the key") {

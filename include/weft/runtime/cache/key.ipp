@@ -36,7 +36,7 @@ class key_writer : public byte_writer {
  public:
   bool shapeless = false;  // the numbers of steps, extents and strides are left out
   WEFT_DECL void write(target const& t) {
-    auto const& [arch, cpu, features, vector_bytes, vector_registers, fma, l1, l2, l3, l3_speed, threads] = t;
+    auto const& [arch, cpu, features, vector_bytes, vector_registers, fma, l1, l2, l3, l3_speed, units, threads] = t;
     text(cpu);
     numbers(arch, vector_bytes, vector_registers, fma);
     each(features, [&](std::string const& f) { text(f); });

@@ -295,8 +295,8 @@ WEFT_DECL rule_plan::shared_lines rule_plan::lines_of_tile(int stage, tile_axes 
   return {there < most ? 1 : most, 4};
 }
 
-/// Where memory is far the processor has two units for whole vectors, and of each row of a tile a line comes from the second cache every 16 terms; a panel that takes more
-/// than half of that cache is read from the last one. Up to 14 rows then, if they do not meet in few sets of the first cache: 3x3 on 14 x 14 x 256 113 -> 125
+/// Of each row of a tile a line comes from the second cache every 16 terms, which two units for whole vectors wait for (f32, GFLOP/s by one thread, EPYC, Zen 5: 37 x 53 x 71 180 -> 233,
+/// 4096^3 245 -> 254). Where memory is far a panel that takes more than half of that cache is read from the last one. Up to 14 rows then, if they do not meet in few sets of the first cache: 3x3 on 14 x 14 x 256 113 -> 125
 /// GFLOP/s, 300^3 65 -> 118, where tiles of one vector seemed as good (Cascade Lake, 2026-11-26).
 ///
 /// `streamed`: packed weights, of which the next block of terms comes to the second cache meanwhile.
@@ -306,8 +306,9 @@ WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, dou
   double const panel = (terms < 1 ? 1 : terms) * static_cast<double>(v.lanes(stage)) * widest_bytes(v.p(), v.stage(stage));  // of one vector
   bool const streams = 4 * panel > static_cast<double>(in_.l1_bytes);  // from the second cache
   if (streams) costs.vector = 2.5;
+  if (has_two_units() || has_far_memory()) costs.at_once = 2, costs.row = 0.15;
   if (!has_far_memory()) return costs;
-  costs.at_once = 2, costs.row = 0.15, costs.most_vectors = 5;
+  costs.most_vectors = 5;
   if (!streamed) costs.near_vectors = static_cast<std::int64_t>(static_cast<double>(in_.l2_bytes) / 2 / panel);
   costs.whole_vectors = static_cast<std::int64_t>(0.75 * static_cast<double>(in_.l2_bytes) / panel);
   costs.far_vector = 64.0 / static_cast<double>(in_.l3_bytes_per_cycle);

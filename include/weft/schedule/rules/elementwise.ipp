@@ -285,13 +285,15 @@ WEFT_DECL bool rule_plan::fills_caches(int stage) const {
 }
 /// Whether next to nothing is done for each element, which comes from beyond the second cache and goes back there: then vectors of half a
 /// line are faster than whole ones (f32, EPYC, Zen 4, 2^20: add 83 -> 91 GB/s, saxpy in place 135 -> 149, scale 90 -> 95, copy 94 -> 96; 2^26:
-/// saxpy in place 48 -> 52 in intrinsics; decision 068). Stores past the caches want whole lines, and so does what is read again soon where memory is far.
+/// saxpy in place 48 -> 52 in intrinsics; decision 068). With two units for whole ones that is so of one tensor that is read and one that is written (Zen 5: copy, scale 2 to 3 %; by
+/// halves saxpy 6 % slower, sum of 2^26 3, a product of a 4096 x 4096 matrix and a vector 19). Stores past the caches want whole lines, and so does what is read again soon where memory is far.
 WEFT_DECL bool rule_plan::has_half_vectors(int stage, double work) {
   rule_view const v = view();
   double bytes = v.bytes_of(v.stage(stage).tensor);
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
   bool const far = in_.l2_bytes > 0 && bytes > 2 * static_cast<double>(in_.l2_bytes);
   if (has_far_memory() && !v.is_output(stage)) return false;
+  if (has_two_units() && (v.stage(stage).reduced > 0 || v.loads(stage).size() != 1)) return false;
   return work <= 4 && far && !fills_caches(stage) && (v.stage(stage).reduced > 0 || !goes_far(stage)) && s_.limits.vector_bytes == 64 && choose(stage, "half_vectors", true);
 }
 WEFT_DECL bool rule_plan::store_past_caches(int stage) {
@@ -429,7 +431,7 @@ WEFT_DECL bool rule_plan::is_better_apart(int product, int depth) const {
     double const rate = l3 == 0 || part <= l3 / 2 ? (in_.l3_bytes_per_cycle > 0 ? in_.l3_bytes_per_cycle : 12) : 5;
     again += part * times / rate, once += v.bytes_of(one.tensor) / rate;
   }
-  double const terms = v.iterations(product), work = terms / static_cast<double>(v.lanes(product) * (has_far_memory() ? 2 : 1));  // two units there
+  double const terms = v.iterations(product), work = terms / static_cast<double>(v.lanes(product) * (has_far_memory() || has_two_units() ? 2 : 1));
   double const inside = !has_tile ? terms : rows == 1 && t.rows >= 0 ? 2.5 * work : work;
   double const stored = v.bytes_of(of.tensor), far = stored > static_cast<double>(in_.l2_bytes) / 2 ? 2 * stored / (in_cache ? 6 : 4) : 0;
   return (inside > again ? inside : again) * 0.9 > (work > once ? work : once) + far;

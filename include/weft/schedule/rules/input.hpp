@@ -28,6 +28,7 @@ struct rule_input {
   sequence<sequence<std::int64_t>> likely{};
   double copy_reads = 24;      // of each element: less is not worth a copy of a tensor without gaps
   std::int32_t l3_bytes_per_cycle = 0;  // as target's
+  std::int32_t vector_units = 1;        // as target's
   /// Of a last cache that many processors share over a mesh, and whose lines stores past the caches need not wait for: so many bytes together come from memory. 0: such stores wait.
   std::int64_t past_far_bytes = 0;
   bool searched = false;       // what a rule chooses is a knob of the schedule, its own choice first (decision 040)

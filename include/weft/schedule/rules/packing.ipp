@@ -426,19 +426,24 @@ WEFT_DECL bool rule_plan::is_from_batch(product_plan const& p, int tensor) const
 /// Packed panels lie behind one another, so the next block of terms is the next part of them, beyond the last one that of the next panel. Few tiles of
 /// rows take turns in asking: else all of it would come while the first of them works, and none during the others: 16 x 4096 x 4096 by two threads 191 -> 208
 /// GFLOP/s (EPYC, Zen 4, decision 072). Rows on other pages are asked for by each tile again: in turns 127 -> 103.
+///
+/// Two units wait for what is asked for once more: panels come to the second cache then, three tiles or more take turns, and what serves more than that comes
+/// by itself (f32, GFLOP/s by one thread, EPYC, Zen 5: 16 x 4096 x 4096 161 -> 198, 24 rows 174 -> 245, 35 x 8457 x 2560 203 -> 253, 16 of 256^3 229 -> 267).
 WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int rows, int blocks, int terms) {
   int const stage = p.stage;
   bool const streamed = p.streamed >= 0;
   if (streamed && blocks >= 0) panels = blocks;
-  bool const next_panel = (p.scattered || streamed) && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", !p.by_long_rows);
-  bool const in_turns = next_panel && streamed && rows >= 0 && trips(rows) >= 2 && trips(rows) <= most_turns;
+  std::int64_t const tiles = rows < 0 ? 1 : trips(rows);
+  bool const asks_once = has_two_units() && !streamed, comes_by_itself = asks_once && tiles > most_turns;
+  bool const next_panel = (p.scattered || streamed) && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", !p.by_long_rows && !comes_by_itself);
+  bool const in_turns = next_panel && (streamed ? tiles >= 2 : asks_once && tiles >= 3) && tiles <= most_turns;
   std::int64_t const rows_ahead = next_panel || p.t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
   for (access const& one : view().loads(stage)) {
     step ahead{verb::prefetch, 1, {terms}, rows_ahead};
     if (next_panel) ahead = step{verb::prefetch_inside, 2, {panels, terms}, 1};
     if (in_turns) ahead = step{verb::prefetch_in_turns, 3, {panels, rows, terms}, 1};
     ahead.tensor = one.tensor;
-    if (streamed) ahead.word = static_cast<std::uint8_t>(cache_level::l2);
+    if (streamed || asks_once) ahead.word = static_cast<std::uint8_t>(cache_level::l2);
     bool const of_panels = streamed ? one.tensor == p.streamed : one.step(p.t.columns) == 1;
     if ((next_panel || rows_ahead > 0) && of_panels && may(ahead)) take(ahead);
     if (one.step(p.t.columns) != 0 || rows < 0 || p.t.rows < 0 || one.step(p.t.rows) <= 1 || !is_from_batch(p, one.tensor)) continue;

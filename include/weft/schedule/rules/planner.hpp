@@ -355,6 +355,8 @@ class rule_plan {
   static constexpr std::int64_t most_turns = 16;
   static constexpr std::int64_t rows_followed = 16;  // at once, by the prefetcher of Intel's second cache: with 32 16 x 4096 x 4096 fell from 49 to 30 GFLOP/s
   bool has_far_memory() const { return in_.l3_bytes_per_cycle > 0 && in_.l2_bytes > 0 && how_ != boldness::loops; }
+  /// Whether multiplications leave the loads of two steps where other processors have those of one: then what is asked for twice costs time (Zen 5).
+  bool has_two_units() const { return in_.vector_units > 1 && !has_far_memory() && how_ != boldness::loops; }
   bool reads_long_rows(product_plan const& p) const;
   std::int64_t panels_at_once(product_plan const& p) const;
   bool serves_few_tiles(int stage, tile_axes const& t, std::int64_t rows) const;
