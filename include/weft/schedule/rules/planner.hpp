@@ -78,6 +78,7 @@ struct tile_costs {
   double vector = 0;      // cycles to bring a vector of the columns from where panels are
   double row = 0;         // and an element of a row, of whose line others are for the next steps
   std::int64_t most_vectors = 4, most_rows = 8;
+  double of_five = 0.97;  // with five vectors in place of four, a tile is to take no more than this part of its cycles
   // Of a panel of more than `near_vectors`, vectors come from further away, in so many cycles each; past `whole_vectors` it is cut (terms_at_a_time).
   std::int64_t near_vectors = 8, whole_vectors = 8;
   double far_vector = 0;
