@@ -62,7 +62,7 @@ inline constexpr auto strided = weft::kernel<"strided">([](auto x, auto w) {
 /// A machine with caches of these sizes, and one thread.
 weft::target small_machine(std::int64_t l1, std::int64_t l2) {
   weft::target t = weft::x86_64_avx2();
-  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.l3_bytes_per_cycle = 0, t.threads = 1;
+  t.l1_bytes = l1, t.l2_bytes = l2, t.l3_bytes = 16 * l2, t.l3_bytes_per_cycle = 0, t.vector_units = 1, t.threads = 1;
   return t;
 }
 constexpr std::array<std::int64_t, 3> sizes[] = {{1, 1, 1}, {3, 0, 5}, {5, 7, 3}, {13, 33, 17}, {37, 53, 71}, {8, 64, 32}, {64, 20, 40}, {2, 9, 130}};
@@ -220,7 +220,7 @@ TEST_CASE("convolutions that something follows: as those alone") {
 TEST_CASE("a large product reads panels, in blocks, by all threads") {
   auto const a = drawn<float>(1, 400, 700), b = drawn<float>(2, 700, 300);
   weft::target alone = weft::x86_64_avx2();
-  alone.l3_bytes_per_cycle = 0, alone.threads = 1;
+  alone.l3_bytes_per_cycle = 0, alone.vector_units = 1, alone.threads = 1;
   std::string const loops = ab.on(alone).loops(a, b);
   INFO(loops);
   CHECK(has_in_order(loops, {"io in", "k in", "unrolled ii", "vectorized ji", "B_copy[", "B_copy\n", "vectorized"}));
@@ -448,7 +448,7 @@ TEST_CASE("channels first: lanes run along what is made, where lines of pixels w
   auto const x = drawn<float>(1, 16, 20, 14);
   auto const w = drawn<float>(2, 32, 16, 3, 3);
   weft::target t = weft::x86_64_avx2();
-  t.l3_bytes_per_cycle = 0;
+  t.l3_bytes_per_cycle = 0, t.vector_units = 1;
   t.threads = 1;
   std::string const loops = bordered<1>.on(t).loops(x, w);
   INFO(loops);
@@ -720,6 +720,19 @@ TEST_CASE("packed panels that serve few tiles of rows: the next block of terms i
   weft::tensor<float, 2> const a = drawn<float>(1, 16, 40), b = drawn<float>(2, 40, 900);
   weft::constant weights(weft::view(b.data(), 40, 900));
   CHECK(has_in_order(ab.on(t).loops(a, weights), {"parallel jo in", "io in", "k in", "prefetch B_copy for jo + 1 into l2 in turns of io"}));
+  // Two units wait for what is asked for twice: three tiles take turns, two do not, and what serves many comes by itself.
+  t.vector_units = 2;
+  std::string const by_turns = rows(16, false);
+  INFO(by_turns);
+  CHECK(has_in_order(by_turns, {"ko in", "io in", "ki in", "prefetch B for ", " into l2 in turns of io"}));
+  std::string const two_tiles = rows(8, false);
+  CHECK(two_tiles.find(" into l2") != std::string::npos);
+  CHECK(two_tiles.find("in turns") == std::string::npos);
+  CHECK(rows(200, false).find("prefetch") == std::string::npos);
+  // Where memory is far each choice was measured with two units.
+  weft::target far = t, far_as_before = t;
+  far.l3_bytes_per_cycle = far_as_before.l3_bytes_per_cycle = 8, far_as_before.vector_units = 1;
+  CHECK(ab.on(far).loops(a, b) == ab.on(far_as_before).loops(a, b));
 }
 TEST_CASE("products of sizes that stay open") {
   auto const a = drawn<float>(1, 37, 29), b = drawn<float>(2, 29, 70);
@@ -770,7 +783,7 @@ TEST_CASE("products of bytes, and of bf16, take the instructions that join sever
   check_rule(ab, a, b);
   check_rule(ab, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67));
   weft::target t = weft::x86_64_avx2();
-  t.l3_bytes_per_cycle = 0;
+  t.l3_bytes_per_cycle = 0, t.vector_units = 1;
   CHECK(ab.on(t).loops(a, b).find(" by ") == std::string::npos);
   t.features.push_back("avxvnni");
   CHECK(has_in_order(ab.on(t).loops(a, b), {"by vpdpbusd", "B_copy"}));
@@ -857,7 +870,7 @@ TEST_CASE("products whose sizes are whole tiles take AMX's, two by two, where th
 }
 TEST_CASE("rows of a panel that an instruction wants next to each other are woven, whole vectors of them") {
   weft::target t = weft::x86_64_avx2();
-  t.l3_bytes_per_cycle = 0;
+  t.l3_bytes_per_cycle = 0, t.vector_units = 1;
   t.features.push_back("avxvnni"), t.threads = 1;
   auto const a = drawn<std::uint8_t>(1, 70, 96);
   std::string const whole = ab.on(t).loops(a, drawn<std::int8_t>(2, 96, 128));
@@ -890,7 +903,7 @@ TEST_CASE("what follows products of bytes, and of bf16, leaves them their instru
   check_rule(scaled, drawn<std::uint8_t>(1, 35, 97), drawn<std::int8_t>(2, 97, 67), drawn<float>(3, 67));
 #if !WEFT_HEADER_ONLY
   weft::target t = weft::x86_64_avx2();
-  t.l3_bytes_per_cycle = 0;
+  t.l3_bytes_per_cycle = 0, t.vector_units = 1;
   t.features.push_back("avxvnni"), t.threads = 1;
   CHECK(has_in_order(scaled.on(t).loops(a, b, v), {"R\n", "C_1\n", "by vpdpbusd", "vectorized", "B_copy"}));
   t = weft::host();
@@ -956,7 +969,7 @@ TEST_CASE("where memory is far, a convolution with channels first sums along lin
     CHECK((expected == far(x, w)));
     weft::constant const fixed(weft::view(w.data(), w.extent(0), w.extent(1), w.extent(2), w.extent(3)));
     CHECK((expected == far(x, fixed)));
-    t.l3_bytes_per_cycle = 0;
+    t.l3_bytes_per_cycle = 0, t.vector_units = 1;
     CHECK(kernel.on(t).loops(x, w).find("A_copy") == std::string::npos);
   };
   auto const x = drawn<float>(1, 16, 10, 12), full = drawn<float>(1, 17, 9, 16);

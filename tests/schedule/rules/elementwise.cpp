@@ -80,7 +80,7 @@ inline constexpr auto exponentials = weft::kernel<"exponentials">(
 /// A machine with such a last cache.
 weft::target with_cache(std::int64_t bytes) {
   weft::target t = weft::x86_64_avx2();
-  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = bytes, t.l3_bytes_per_cycle = 0, t.threads = 1;
+  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = bytes, t.l3_bytes_per_cycle = 0, t.vector_units = 1, t.threads = 1;
   return t;
 }
 template <class T>
@@ -140,7 +140,7 @@ TEST_CASE("a transposition runs in squares, which are turned over in registers")
   check_rule(cyclic, drawn<float>(1, 3, 18, 20));
   check_rule(cyclic, drawn<double>(1, 35, 2, 17));
   weft::target near = weft::host();
-  near.l3_bytes_per_cycle = 0;
+  near.l3_bytes_per_cycle = 0, near.vector_units = 1;
   std::string const loops = turned.on(near).loops(drawn<float>(1, 640, 640));
   INFO(loops);
   CHECK(has_in_order(loops, {"ioo in", "jo in", "ioi in", "unrolled ii", "vectorized j"}));
@@ -220,7 +220,7 @@ TEST_CASE("pixels that are read lane by lane in the last vector alone") {
     MESSAGE("[skip] no masks here: a branch around the last vector");
     return;
   }
-  t.threads = 4, t.l3_bytes_per_cycle = 0;
+  t.threads = 4, t.l3_bytes_per_cycle = 0, t.vector_units = 1;
   std::string const text = colours.on(t).ir(drawn<float>(1, 427, 641, 3));
   INFO(text);
   CHECK(text.find("parallel:\n    if ijo < ") != std::string::npos);
@@ -286,6 +286,13 @@ TEST_CASE("what comes from beyond the second cache and goes there, with next to 
     add.on(here)(a, b, weft::out(c));
     CHECK((weft::evaluate(add, a, b) == c));
   }
+  // With two units for whole ones, of one tensor that is read.
+  t.vector_units = 2;
+  auto const one = drawn<float>(1, 8, 64);
+  constexpr auto twice = weft::kernel<"twice">([](auto a) { return compute<"c">(a.extent(0), a.extent(1), [=](auto i, auto j) { return 2 * a(i, j); }); });
+  CHECK(add.on(t).loops(one, one).find("unrolled") == std::string::npos);
+  CHECK(twice.on(t).loops(one).find("vectorized ijii in 0..8") != std::string::npos);
+  t.vector_units = 1;
   t.l2_bytes = 1 << 18;
   CHECK(add.on(t).loops(drawn<float>(1, 8, 64), drawn<float>(2, 8, 64)).find("unrolled") == std::string::npos);
 }

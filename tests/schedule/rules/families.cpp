@@ -21,13 +21,14 @@ struct machine {
   bool runs_here;
   std::int64_t lanes;  // of f32
 };
-std::array<machine, 3> const& machines() {
-  static std::array<machine, 3> const all = [] {
+std::array<machine, 4> const& machines() {
+  static std::array<machine, 4> const all = [] {
     bool const wide = weft::host().has("avx512f");
-    std::array<machine, 3> three{machine{"AVX-512", wide ? weft::host() : weft::x86_64_avx2(), wide, 16}, machine{"AVX2", weft::x86_64_avx2(), weft::host().has("avx2"), 8}, machine{"SSE2", weft::x86_64_sse2(), true, 4}};
-    three[0].on.vector_bytes = 64, three[0].on.vector_registers = 32;  // of another machine its loops
-    for (machine& m : three) m.on.l1_bytes = 1 << 15, m.on.l2_bytes = 1 << 20, m.on.l3_bytes = 1 << 24, m.on.l3_bytes_per_cycle = 0, m.on.threads = 1;
-    return three;
+    std::array<machine, 4> four{machine{"AVX-512", wide ? weft::host() : weft::x86_64_avx2(), wide, 16}, machine{"AVX2", weft::x86_64_avx2(), weft::host().has("avx2"), 8}, machine{"SSE2", weft::x86_64_sse2(), true, 4}};
+    four[0].on.vector_bytes = 64, four[0].on.vector_registers = 32;  // of another machine its loops
+    for (machine& m : four) m.on.l1_bytes = 1 << 15, m.on.l2_bytes = 1 << 20, m.on.l3_bytes = 1 << 24, m.on.l3_bytes_per_cycle = 0, m.on.vector_units = 1, m.on.threads = 1;
+    four[3] = four[0], four[3].name = "AVX-512, two units", four[3].on.vector_units = 2;
+    return four;
   }();
   return all;
 }

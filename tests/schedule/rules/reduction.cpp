@@ -69,7 +69,7 @@ inline constexpr auto total = weft::kernel<"total">([](auto x) {
 /// A machine of one thread whose caches hold next to nothing.
 weft::target without_caches() {
   weft::target t = weft::x86_64_avx2();
-  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = 1024, t.threads = 1;
+  t.l1_bytes = 64, t.l2_bytes = 256, t.l3_bytes = 1024, t.vector_units = 1, t.threads = 1;
   return t;
 }
 /// What the rule makes for such a machine, in the interpreter and compiled.
@@ -176,6 +176,8 @@ TEST_CASE("rows that share what they are joined with are summed two at a time, a
   CHECK(has_in_order(loops(two, 64), {"norm_rf", " into l2", "unrolled ii in 0..2"}));
   CHECK(loops(small, 63).find("l2") == std::string::npos);  // what two do not divide
   CHECK(loops(large, 64).find("l2") == std::string::npos);  // what is at hand
+  two.vector_units = 2;
+  CHECK(loops(two, 64).find("l2") == std::string::npos);  // two units wait for loads
   for (auto [m, n] : {std::array<std::int64_t, 2>{64, 160}, {128, 33}, {32, 7}, {32, 150}, {0, 160}}) {
     CAPTURE(m);
     check_rule(chain, drawn<float>(1, m, n), drawn<float>(2, n), drawn<float>(3, n), drawn<float>(4, n));
@@ -193,6 +195,8 @@ TEST_CASE("from memory each thread sums in eight places far apart, and asks for 
   CHECK(has_in_order(loops, {"\ny_rf\n  for ii in 0..8\n", "prefetch A for k + ", " into l2", "unrolled io in 0..8", "vectorized"}));
   CHECK(has_in_order(times_vector.on(two).loops(a, x), {"unrolled io in 0..8", "vectorized"}));
   CHECK(times_vector.on(large).loops(a, x).find("unrolled io") == std::string::npos);
+  two.vector_units = 2;
+  CHECK(times_vector.on(two).loops(a, x).find("unrolled io") == std::string::npos);
   INFO(total.on(small).loops(long_one));
   CHECK(has_in_order(total.on(small).loops(long_one), {"prefetch A for ", " into l2", "unrolled", " in 0..8", "vectorized"}));
   for (auto [m, n] : {std::array<std::int64_t, 2>{64, 160}, {64, 33}, {16, 7}, {1, 300}, {20, 0}})
@@ -201,7 +205,7 @@ TEST_CASE("from memory each thread sums in eight places far apart, and asks for 
 }
 TEST_CASE("a sum of one stream from beyond the second cache has vectors of half a line, and the parts of whole ones") {
   weft::target third = without_caches();
-  third.vector_bytes = 64, third.vector_registers = 32, third.l2_bytes = 1 << 12, third.l3_bytes = 1 << 20, third.l3_bytes_per_cycle = 0;
+  third.vector_bytes = 64, third.vector_registers = 32, third.l2_bytes = 1 << 12, third.l3_bytes = 1 << 20, third.l3_bytes_per_cycle = 0, third.vector_units = 1;
   weft::target second = third, memory = third, short_vectors = third, far = third;
   second.l2_bytes = 1 << 18, memory.l3_bytes = 1 << 13, short_vectors.vector_bytes = 32, far.l3_bytes_per_cycle = 8;
   auto const x = drawn<float>(1, 4096), v = drawn<float>(3, 160);
@@ -212,6 +216,9 @@ TEST_CASE("a sum of one stream from beyond the second cache has vectors of half 
   CHECK_FALSE(halves(total.on(second).loops(x)));
   CHECK_FALSE(halves(total.on(short_vectors).loops(x)));
   CHECK_FALSE(halves(total.on(far).loops(x)));
+  weft::target two_units = third;
+  two_units.vector_units = 2;
+  CHECK_FALSE(halves(total.on(two_units).loops(x)));
   // Beside each vector of the matrix one of the other operand is loaded: in halves, where memory is what is waited for.
   CHECK_FALSE(halves(times_vector.on(third).loops(a, v)));
   CHECK(has_in_order(times_vector.on(memory).loops(a, v), {"y_rf", "unrolled ", "unrolled ", "vectorized ", " in 0..8\n"}));

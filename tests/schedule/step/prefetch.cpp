@@ -71,6 +71,20 @@ TEST_CASE("prefetch stands in its loop, in the trace and in the loop program") {
   // Two vectors of B are read in an iteration, by both rows of the tile.
   CHECK(count_of(p.assembly(A, B), "prefetcht0") == 2);
 }
+TEST_CASE("of a vector the line of its last element is asked for: one that begins inside of a line ends in the next") {
+  std::vector<float> const a(1024);
+  auto const sums = weft::kernel<"sums">(
+      [](auto A) { return weft::compute<"y">(A.extent(0), [=](auto i) { return A(i) + 1; }); },
+      [](auto& s, auto A, auto y) {
+        auto [i] = y.axes();
+        auto [io, ii] = s.split(i, 8);
+        s.vectorize(ii);
+        s.prefetch(A, io, 8);
+      });
+  std::string const code = sums.on(weft::x86_64_avx2()).assembly(weft::view(a, 1024));
+  INFO(code);
+  CHECK(count_of(code, "prefetcht0\t284(") == 1);  // 8 vectors of 32 bytes further on, and there 7 elements
+}
 TEST_CASE("what a stage computes is asked for, too, to be written") {
   std::vector<float> const a(1000, 2.0f);
   auto const doubled = weft::kernel<"doubled">(
