@@ -729,6 +729,7 @@ TEST_CASE("packed panels that serve few tiles of rows: the next block of terms i
   CHECK(two_tiles.find(" into l2") != std::string::npos);
   CHECK(two_tiles.find("in turns") == std::string::npos);
   CHECK(rows(200, false).find("prefetch") == std::string::npos);
+  CHECK(rows(1000, false).find("prefetch A for io + 1") != std::string::npos);  // from memory
   // Where memory is far each choice was measured with two units.
   weft::target far = t, far_as_before = t;
   far.l3_bytes_per_cycle = far_as_before.l3_bytes_per_cycle = 8, far_as_before.vector_units = 1;

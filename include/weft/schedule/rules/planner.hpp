@@ -371,7 +371,7 @@ class rule_plan {
   register_tile_size tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes);
   void sums_by_unit(intrinsic const& by, sequence<std::int32_t> order, sequence<std::int32_t> const& reduced, int words, tile_loops const& in);
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
-  bool is_from_batch(product_plan const& p, int tensor) const;
+  bool is_asked_for_by_rows(product_plan const& p, int tensor) const;
   void ask_for_panels(product_plan const& p, int panels, int rows, int blocks, int terms);
   void contraction(int stage, tile_axes const& t, int last, int row = -1);
   bool tile_with_guests(int stage);
