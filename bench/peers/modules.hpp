@@ -7,9 +7,10 @@
 namespace bench::peers {
 
 /// What the peers' libraries read when they are loaded has to be there before this process begins: sets it and starts the
-/// program anew, once. What is set already stays.
+/// program anew, once. What is set already stays, but for OpenBLAS's.
 ///
-/// OPENBLAS_CORETYPE   Debian's 0.3.21 takes newer CPUs with AVX-512 for a Haswell or a Zen
+/// OPENBLAS_CORETYPE   Debian's 0.3.21 takes newer CPUs with AVX-512 for a Haswell or a Zen, and some machines have a Haswell in
+///                     their environment, with an OPENBLAS_L2_SIZE, which is taken away: half of its speed
 /// OPENBLAS_THREAD_TIMEOUT, GOMP_SPINCOUNT  workers that wait for work spin for some ms by default, on the processor that
 ///                     the next variant wants; within a sample calls follow each other at once. (OpenBLAS at 128^3 on two
 ///                     threads of a Zen 4: 144 GFLOP/s with 2^16 cycles, 34 with 2^20, 125 with 2^26, which is the default
