@@ -48,6 +48,7 @@ void load(report& r, module& m) {
 void set_environment() {
   ::setenv("WEFT_BENCH_PEERS", "1", 1);
   if (weft::host().has("avx512f")) ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+  else ::unsetenv("OPENBLAS_CORETYPE");
   ::unsetenv("OPENBLAS_L2_SIZE");
   ::setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);
   ::setenv("GOMP_SPINCOUNT", "30000", 0);

@@ -7,7 +7,7 @@
 namespace bench::peers {
 
 /// What the peers' libraries read when they are loaded has to be there before this process begins: sets it and starts the
-/// program anew, once. What is set already stays, but for OpenBLAS's.
+/// program anew, once. What is set already stays, but for OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE.
 ///
 /// OPENBLAS_CORETYPE   Debian's 0.3.21 takes newer CPUs with AVX-512 for a Haswell or a Zen, and some machines have a Haswell in
 ///                     their environment, with an OPENBLAS_L2_SIZE, which is taken away: half of its speed

@@ -25,7 +25,7 @@ struct target {
   std::int64_t l2_bytes = 0;
   std::int64_t l3_bytes = 0;  // as one core sees it, shared by several
   std::int32_t l3_bytes_per_cycle = 0;  // what one core reads from it at most, where that is known to be little; 0: it is not
-  std::int32_t vector_units = 1;  // multiplications of whole vectors that one core begins in a cycle; 2 where that is known
+  std::int32_t vector_units = 1;  // multiplications of whole vectors that one core begins in a cycle: 2 where that is known and the last cache is near
   std::int32_t threads = 1;   // that this process may run at the same time
 
   /// Whether `features` holds this one: `has("avx512f")`.

@@ -165,8 +165,8 @@ inline bool has_mesh() {
   return intel && family == 6 && (has_amx || model == 0x55 || model == 0x6a || model == 0x6c || model == 0x8f || model == 0xcf);
 }
 
-/// AMD's family 1Ah (Zen 5) has two units for vectors of 64 bytes, but for the models of notebooks, whose units are half as wide; Zen 4 takes two cycles for
-/// each. The processor says so itself (leaf 0x8000001a), which hypervisors hide. Measured: a server's; source of the numbers: Linux, arch/x86/kernel/cpu/amd.c.
+/// AMD's family 1Ah (Zen 5) has two units for vectors of 64 bytes; Zen 4 takes two cycles for each, and so do some models of notebooks, of which none counts here. The bit with which a
+/// processor says so (leaf 0x8000001a) is not set by the hypervisor of the one server that was measured. Source of the models' numbers: Linux, arch/x86/kernel/cpu/amd.c.
 inline bool has_two_wide_units() {
   registers const vendor = cpuid(0, 0), one = cpuid(1, 0);
   bool const amd = vendor.ebx == 0x68747541 && vendor.edx == 0x69746e65 && vendor.ecx == 0x444d4163;
@@ -178,7 +178,7 @@ inline bool has_two_wide_units() {
 inline void probe(target& t) {
   probe_x86_features(t);
   derive_x86(t);
-  if (has_mesh()) t.l3_bytes_per_cycle = 10, t.vector_units = 2;
+  if (has_mesh()) t.l3_bytes_per_cycle = 10;
   if (has_two_wide_units()) t.vector_units = 2;
   if (cpuid(0, 0).eax >= 4) probe_x86_caches(t, 4);
   if (t.l1_bytes == 0 && cpuid(0x80000000u, 0).eax >= 0x8000001du) probe_x86_caches(t, 0x8000001du);
@@ -243,7 +243,7 @@ inline target const* find_kept(target const& t) {
 
 inline target x86_of_level(int level) {
   target t = host();
-  t.features.clear();
+  t.features.clear(), t.vector_units = 1;
   for (feature_bit const& f : x86_features)
     if (f.level <= level) t.features.push_back(f.name);
   derive_x86(t);
@@ -284,6 +284,7 @@ WEFT_DECL target aarch64_neon() {
   t.features = {"fp-armv8", "neon"};
   t.vector_bytes = 16;
   t.vector_registers = 32;
+  t.vector_units = 1;
   t.fma = true;
   return t;
 }

@@ -242,7 +242,7 @@ struct slots {
 struct greeting {
   std::int32_t blocks = 0, tensors = 0, scalars = 0, machine_bytes = 0;
 };
-/// What of a target makes code, as bytes and back; none: this machine.
+/// A target as bytes and back; none: this machine.
 inline std::string bytes_of(target const* t) {
   cache::byte_writer w;
   if (t == nullptr) return "";

@@ -240,7 +240,7 @@ TEST_CASE("codegen: where lines are equally far apart") {
   b.type = weft::dtype::f32;
   auto const at = [&](std::int64_t row, std::int64_t column) {
     ir::expr const e = ir::binary(m, weft::op::add, ir::binary(m, weft::op::mul, k, ir::index(m, row)), ir::binary(m, weft::op::add, o, ir::index(m, column)));
-    return weft::codegen::llvm::detail::asked_line{e, e, false};
+    return weft::codegen::llvm::detail::asked_line{e, e, false, 0};
   };
   auto const find = [&](std::int64_t row, std::initializer_list<std::int64_t> columns) {
     weft::sequence<weft::codegen::llvm::detail::asked_line> asked;

@@ -6,10 +6,11 @@
 namespace weft::inline WEFT_ABI {
 namespace codegen::llvm::detail {
 
-/// An access, as the element of its buffer where it begins: what it reads or writes now, and what a later iteration will.
+/// An access, as the element of its buffer where it begins: what it reads or writes now, and what a later iteration will. Asked for is the line of its last element.
 struct asked_line {
   ir::expr now, ahead;
   bool written;
+  std::int64_t last;  // elements behind the first
 };
 
 /// What each iteration of a loop asks for, as so many lines at equal distances. All in elements.

@@ -73,6 +73,9 @@ WEFT_DECL bool lines_of_rows::find(ir::arena& m, std::int32_t variable, ir::buff
   if (next == lines * apart && next % line == 0 && apart < line) lines = next / line, apart = line;
   return true;
 }
+inline ir::expr behind(ir::arena& m, ir::expr first, std::int64_t elements) {
+  return elements == 0 ? first : simplify(m, ir::binary(m, op::add, first, ir::index(m, elements)));
+}
 }  // namespace detail
 
 /// No value is read, so an address may be any; the last iterations ask for what stands behind the end.
@@ -88,13 +91,13 @@ WEFT_DECL void function_emitter::prefetch(ir::stmt s) {
       continue;
     }
     for (detail::asked_line const& a : asked)
-      if (left-- > 0) ask(p, a, pointer_at(p.buf, a.ahead));
+      if (left-- > 0) ask(p, a, pointer_at(p.buf, detail::behind(*s_.f.nodes, a.ahead, a.last)));
   }
 }
 /// Where the accesses below `s` stand, each once: those written, and then those read. Left out is what is nowhere in particular, and what does not move.
 ///
-/// Of a vector the last element stands for it: one that begins inside of a line ends in the next, and of that nobody has asked, whereas what lies in front was
-/// asked for with the vector before (35 x 8457 x 2560 f32, whose rows are no whole lines: 151 -> 171 GFLOP/s by one thread, 283 -> 320 by two; EPYC, Zen 5).
+/// Of a vector the line of its last element is asked for: one that begins inside of a line ends in the next, and of that nobody has asked, whereas what lies in front was
+/// asked for with the vector before, if there was one (35 x 8457 x 2560 f32, whose rows are no whole lines: 151 -> 171 GFLOP/s by one thread, 283 -> 320 by two; EPYC, Zen 5).
 WEFT_DECL sequence<detail::asked_line> function_emitter::asked_in(ir::stmt s, ir::prefetched const& p) {
   ir::arena& m = *s_.f.nodes;
   detail::accesses_of accesses(m, p.buf);
@@ -114,13 +117,9 @@ WEFT_DECL sequence<detail::asked_line> function_emitter::asked_in(ir::stmt s, ir
       known = known && !detail::accesses_of(m, p.buf).reads_memory(i);
     }
     if (!known) continue;
-    auto const last_of = [&](ir::list<ir::expr> const& at) {
-      flat_index const flat = element_at(p.buf, at, access->lanes);
-      return flat.stride == 1 && access->lanes > 1 ? simplify(m, ir::binary(m, op::add, flat.first, ir::index(m, access->lanes - 1))) : flat.first;
-    };
-    ir::expr const now = last_of(access->indices), ahead = last_of(ir::load(m, p.buf, indices)->indices);
-    for (detail::asked_line const& other : asked) known = known && other.ahead != ahead;
-    if (known && ahead->lanes == 1) asked.push_back({now, ahead, n < written});
+    flat_index const now = element_at(p.buf, access->indices, access->lanes), ahead = element_at(p.buf, ir::load(m, p.buf, indices)->indices, access->lanes);
+    for (detail::asked_line const& other : asked) known = known && other.ahead != ahead.first;
+    if (known && ahead.first->lanes == 1) asked.push_back({now.first, ahead.first, n < written, ahead.stride == 1 ? access->lanes - 1 : 0});
   }
   return asked;
 }
@@ -145,12 +144,12 @@ WEFT_DECL void function_emitter::ask_in_turns(ir::stmt s, ir::prefetched const& 
     value_ref const part = l_.BuildURem(b_, all, number(p.turns), "");
     for (std::size_t n = 0; n < asked.size() && left-- > 0; ++n) {
       value_ref const its_turn = l_.BuildICmp(b_, IntEQ, part, number(static_cast<std::int64_t>(n) * p.turns / static_cast<std::int64_t>(asked.size())), "");
-      ask(p, asked[n], l_.BuildSelect(b_, its_turn, pointer_at(p.buf, asked[n].ahead), pointer_at(p.buf, asked[n].now), ""));
+      ask(p, asked[n], l_.BuildSelect(b_, its_turn, pointer_at(p.buf, detail::behind(m, asked[n].ahead, asked[n].last)), pointer_at(p.buf, asked[n].now), ""));
     }
     return;
   }
   constexpr int fraction = 24;
-  value_ref const begin = pointer_at(p.buf, simplify(m, ir::substitute(m, rows.first, s->variable, s->begin)));
+  value_ref const begin = pointer_at(p.buf, detail::behind(m, simplify(m, ir::substitute(m, rows.first, s->variable, s->begin)), asked[0].last));
   value_ref const first = l_.BuildLShr(b_, l_.BuildMul(b_, all, number((rows.lines << fraction) / p.turns), ""), number(fraction), "");
   for (std::int64_t n = 0; n < ceil_div(rows.lines, p.turns) && left-- > 0; ++n) {
     value_ref const line = l_.BuildAdd(b_, first, number(n), "");

@@ -295,7 +295,7 @@ WEFT_DECL rule_plan::shared_lines rule_plan::lines_of_tile(int stage, tile_axes 
   return {there < most ? 1 : most, 4};
 }
 
-/// Of each row of a tile a line comes from the second cache every 16 terms, which two units for whole vectors wait for (f32, GFLOP/s by one thread, EPYC, Zen 5: 37 x 53 x 71 180 -> 233,
+/// Of each row of a tile a line comes from the second cache every 16 terms, which two units for whole vectors wait for (f32, GFLOP/s by one thread, EPYC, Zen 5: 37 x 71 x 53 180 -> 233,
 /// 4096^3 245 -> 254). Where memory is far a panel that takes more than half of that cache is read from the last one. Up to 14 rows then, if they do not meet in few sets of the first cache: 3x3 on 14 x 14 x 256 113 -> 125
 /// GFLOP/s, 300^3 65 -> 118, where tiles of one vector seemed as good (Cascade Lake, 2026-11-26).
 ///
@@ -307,8 +307,9 @@ WEFT_DECL tile_costs rule_plan::costs_of_tile(int stage, tile_axes const& t, dou
   bool const streams = 4 * panel > static_cast<double>(in_.l1_bytes);  // from the second cache
   if (streams) costs.vector = 2.5;
   if (has_two_units() || has_far_memory()) costs.at_once = 2, costs.row = 0.15;
-  // Few tiles of rows wait for their panel from memory: one of five vectors is gone over less often (35 x 8457 x 2560 166 -> 199 GFLOP/s, 40 x 4096 x 4096 230 -> 238, 25 rows 206 -> 220).
-  if (has_two_units() && serves_few_tiles(stage, t, 5)) costs.most_vectors = 5, costs.of_five = 1.01;
+  // Few tiles of rows wait for a panel that comes from beyond the second cache: one of five vectors is gone over less often (35 x 8457 x 2560 166 -> 199 GFLOP/s, 40 x 4096 x 4096 230 -> 238, 25 rows 206 -> 220).
+  constexpr std::int64_t rows_of_five = 5;
+  if (has_two_units() && has_scattered_rows(stage, t) && serves_few_tiles(stage, t, rows_of_five)) costs.most_vectors = 5, costs.of_five = 1.01;
   if (!has_far_memory()) return costs;
   costs.most_vectors = 5;
   if (!streamed) costs.near_vectors = static_cast<std::int64_t>(static_cast<double>(in_.l2_bytes) / 2 / panel);

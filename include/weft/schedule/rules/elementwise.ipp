@@ -293,8 +293,9 @@ WEFT_DECL bool rule_plan::has_half_vectors(int stage, double work) {
   for (access const& one : v.loads(stage)) bytes += v.bytes_of(one.tensor);
   bool const far = in_.l2_bytes > 0 && bytes > 2 * static_cast<double>(in_.l2_bytes);
   if (has_far_memory() && !v.is_output(stage)) return false;
-  if (has_two_units() && (v.stage(stage).reduced > 0 || v.loads(stage).size() != 1)) return false;
-  return work <= 4 && far && !fills_caches(stage) && (v.stage(stage).reduced > 0 || !goes_far(stage)) && s_.limits.vector_bytes == 64 && choose(stage, "half_vectors", true);
+  bool one_tensor = v.stage(stage).reduced == 0;
+  for (access const& one : v.loads(stage)) one_tensor = one_tensor && one.tensor == v.loads(stage)[0].tensor;
+  return work <= 4 && far && !fills_caches(stage) && (v.stage(stage).reduced > 0 || !goes_far(stage)) && s_.limits.vector_bytes == 64 && choose(stage, "half_vectors", one_tensor || !has_two_units());
 }
 WEFT_DECL bool rule_plan::store_past_caches(int stage) {
   bool large = fills_caches(stage);

@@ -407,7 +407,7 @@ WEFT_DECL bool rule_plan::reads_long_rows(product_plan const& p) const {
   return rows > 0 && reduced == 1 && (!can_be_packed || static_cast<double>(rows) < 2 * in_.copy_reads);
 }
 /// Whether each product of a batch finds `tensor` further out than in the second cache; or one product in memory, where two units wait for it (4096^3 f32 by one thread of an EPYC, Zen 5:
-/// 253 -> 260 GFLOP/s; 2048^3, from the third cache, 265 -> 262).
+/// 243 to 253 -> 262 GFLOP/s; 2048^3, from the third cache, 265 -> 262).
 WEFT_DECL bool rule_plan::is_asked_for_by_rows(product_plan const& p, int tensor) const {
   rule_view const v = view();
   stage_info const& of = v.stage(p.stage);
@@ -423,30 +423,34 @@ WEFT_DECL bool rule_plan::is_asked_for_by_rows(product_plan const& p, int tensor
   return (batch || one_waits) && v.bytes_of(tensor) > static_cast<double>(batch ? in_.l2_bytes : in_.l3_bytes);
 }
 /// The processor sees no pattern in rows of a few lines each: the next panel's come meanwhile. `panels`: the loop over them. In a batch, what is read
-/// for the next tile's rows is asked for, too: `rows`, its loop. (Of one product with 4 to 16 MB of it: 0.99 to 1.01 of not asking.)
+/// for the next tile's rows is asked for, too: `rows`, its loop. (Of one product with 4 to 16 MB of it: 0.99 to 1.01 of not asking; from memory: is_asked_for_by_rows.)
 ///
 /// Packed panels lie behind one another, so the next block of terms is the next part of them, beyond the last one that of the next panel. Few tiles of
 /// rows take turns in asking: else all of it would come while the first of them works, and none during the others: 16 x 4096 x 4096 by two threads 191 -> 208
 /// GFLOP/s (EPYC, Zen 4, decision 072). Rows on other pages are asked for by each tile again: in turns 127 -> 103.
 ///
-/// Two units wait for what is asked for once more: panels come to the second cache then, three tiles or more take turns, and what serves more than that comes
-/// by itself (f32, GFLOP/s by one thread, EPYC, Zen 5: 16 x 4096 x 4096 161 -> 198, 24 rows 174 -> 245, 35 x 8457 x 2560 203 -> 253, 16 of 256^3 229 -> 267).
+/// Two units wait for what is asked for once more: panels that lie as they are come to the second cache then, three to `most_turns` tiles take turns (of two the second asks for nothing that is not
+/// there, and was the faster for it), and what serves more comes by itself (decision 104: 16 x 4096 x 4096 152 -> 186 GFLOP/s by one thread of an EPYC, Zen 5, 24 rows 173 -> 240, 16 of 256^3 228 -> 267).
 WEFT_DECL void rule_plan::ask_for_panels(product_plan const& p, int panels, int rows, int blocks, int terms) {
   int const stage = p.stage;
   bool const streamed = p.streamed >= 0;
   if (streamed && blocks >= 0) panels = blocks;
   std::int64_t const tiles = rows < 0 ? 1 : trips(rows);
-  bool const asks_once = has_two_units() && !streamed, comes_by_itself = asks_once && tiles > most_turns;
+  bool const asks_once = has_two_units() && !streamed && !p.own, comes_by_itself = asks_once && tiles > most_turns;
   bool const next_panel = (p.scattered || streamed) && p.t.rows >= 0 && panels >= 0 && choose(stage, "prefetch_panel", !p.by_long_rows && !comes_by_itself);
   bool const in_turns = next_panel && (streamed ? tiles >= 2 : asks_once && tiles >= 3) && tiles <= most_turns;
   std::int64_t const rows_ahead = next_panel || p.t.rows < 0 ? 0 : choose(stage, "prefetch", 0, {4, 16, 32});
   for (access const& one : view().loads(stage)) {
     step ahead{verb::prefetch, 1, {terms}, rows_ahead};
     if (next_panel) ahead = step{verb::prefetch_inside, 2, {panels, terms}, 1};
-    if (in_turns) ahead = step{verb::prefetch_in_turns, 3, {panels, rows, terms}, 1};
     ahead.tensor = one.tensor;
-    if (streamed || asks_once) ahead.word = static_cast<std::uint8_t>(cache_level::l2);
+    if (streamed || (asks_once && next_panel)) ahead.word = static_cast<std::uint8_t>(cache_level::l2);
     bool const of_panels = streamed ? one.tensor == p.streamed : one.step(p.t.columns) == 1;
+    if (in_turns) {
+      step turns{verb::prefetch_in_turns, 3, {panels, rows, terms}, 1};
+      turns.tensor = ahead.tensor, turns.word = ahead.word;
+      if (streamed || may(turns)) ahead = turns;
+    }
     if ((next_panel || rows_ahead > 0) && of_panels && may(ahead)) take(ahead);
     if (one.step(p.t.columns) != 0 || rows < 0 || p.t.rows < 0 || one.step(p.t.rows) <= 1 || !is_asked_for_by_rows(p, one.tensor)) continue;
     step next_rows{verb::prefetch_inside, 2, {rows, terms}, 1};

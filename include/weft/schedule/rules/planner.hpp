@@ -78,7 +78,7 @@ struct tile_costs {
   double vector = 0;      // cycles to bring a vector of the columns from where panels are
   double row = 0;         // and an element of a row, of whose line others are for the next steps
   std::int64_t most_vectors = 4, most_rows = 8;
-  double of_five = 0.97;  // with five vectors in place of four, a tile is to take no more than this part of its cycles
+  double of_five = 0.97;  // a tile of five vectors is taken where it needs less than this, of the cycles of the best one of four or fewer
   // Of a panel of more than `near_vectors`, vectors come from further away, in so many cycles each; past `whole_vectors` it is cut (terms_at_a_time).
   std::int64_t near_vectors = 8, whole_vectors = 8;
   double far_vector = 0;
@@ -356,7 +356,7 @@ class rule_plan {
   static constexpr std::int64_t most_turns = 16;
   static constexpr std::int64_t rows_followed = 16;  // at once, by the prefetcher of Intel's second cache: with 32 16 x 4096 x 4096 fell from 49 to 30 GFLOP/s
   bool has_far_memory() const { return in_.l3_bytes_per_cycle > 0 && in_.l2_bytes > 0 && how_ != boldness::loops; }
-  /// Whether multiplications leave the loads of two steps where other processors have those of one: then what is asked for twice costs time (Zen 5).
+  /// Whether a core begins two multiplications of whole vectors in a cycle and its memory is near: then loads are what it waits for (decision 104).
   bool has_two_units() const { return in_.vector_units > 1 && !has_far_memory() && how_ != boldness::loops; }
   bool reads_long_rows(product_plan const& p) const;
   std::int64_t panels_at_once(product_plan const& p) const;
