@@ -90,6 +90,7 @@
 #include "weft/pass/fragments.ipp"
 #include "weft/pass/gpu.ipp"
 #include "weft/pass/lanes.ipp"
+#include "weft/pass/jam.ipp"
 #include "weft/pass/known_elements.ipp"
 #include "weft/pass/legalise.ipp"
 #include "weft/pass/partition.ipp"

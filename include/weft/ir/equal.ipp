@@ -34,7 +34,7 @@ class comparer {
   }
   bool operator()(stmt x, stmt y) {
     if (x == nullptr || y == nullptr) return x == y;
-    if (x->kind != y->kind || x->how != y->how || x->variable != y->variable || x->threads != y->threads) return false;
+    if (x->kind != y->kind || x->how != y->how || x->variable != y->variable || x->threads != y->threads || x->jam != y->jam) return false;
     if ((x->buf == nullptr) != (y->buf == nullptr) || (x->buf != nullptr && x->buf->id != y->buf->id)) return false;
     if (x->number != y->number || (x->by == nullptr) != (y->by == nullptr) || (x->by != nullptr && !x->by->is(*y->by)))
       return false;

@@ -99,7 +99,7 @@ enum class tile_role : std::uint8_t { multiply, fill, load_a, load_b, store };
 ///               iterations have; memory allocated inside it is an iteration's own
 ///               In each iteration, of each buffer of `ahead`, what the iteration `distance` later reads is prefetched: of this
 ///               loop, or of one around it, where an access that does not move with that one is left out. It comes into the cache that `into` says,
-///               and the iterations of a loop around may share out what is asked for
+///               and the iterations of a loop around may share out what is asked for. Loops with one `jam`, which is not 0, are to run as one (pass/jam.hpp)
 ///   store       buf[indices] = value where mask (null: always)
 ///               An asynchronous one copies, or has zero where a select says so, and its element is undefined until a wait for its
 ///               group: neither read nor written. What it copies stays as it is until then
@@ -133,7 +133,7 @@ struct prefetched {
 struct stmt_node {
   stmt_kind kind = stmt_kind::block;
   loop_kind how = loop_kind::serial;
-  std::int32_t variable = -1, threads = 0;
+  std::int32_t variable = -1, threads = 0, jam = 0;
   expr begin = nullptr, extent = nullptr;
   buffer const* buf = nullptr;
   list<expr> indices, before;  // before: empty but in a scan

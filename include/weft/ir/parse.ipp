@@ -172,6 +172,7 @@ inline stmt parser::loop(std::int64_t indent) {
   skip_spaces();
   if (n.how == loop_kind::parallel && is_digit(peek()))
     n.threads = static_cast<std::int32_t>(integer(1, 1 << 20, "a number of threads"));
+  if (try_word("jam")) n.jam = static_cast<std::int32_t>(integer(1, 1 << 20, "a number of a group"));
   sequence<prefetched> ahead;
   while (try_word("prefetch")) {
     buffer const* const b = a_buffer();

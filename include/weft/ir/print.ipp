@@ -248,6 +248,7 @@ inline void printer::loop(stmt s) {
   }
   if (s->how != loop_kind::serial) (out_ += ' ') += name(s->how);
   if (s->threads > 0) (out_ += ' ') += std::to_string(s->threads);
+  if (s->jam > 0) out_ += " jam " + std::to_string(s->jam);
   for (prefetched const& p : s->ahead) {
     out_ += " prefetch ";
     put(p.buf);

@@ -328,6 +328,7 @@ inline void verifier::loop(stmt s) {
     require(p.turn < 0 ? p.turns == 1 : p.turns >= 2, "two iterations or more take turns");
   }
   require(s->threads >= 0 && (s->threads == 0 || s->how == loop_kind::parallel), "threads are those of a parallel loop");
+  require(s->jam >= 0 && (s->jam == 0 || s->how == loop_kind::serial), "loops that run as one are serial");
   if (!ok()) return;
   auto const v = static_cast<std::size_t>(s->variable);
   if (bound_[v]) return wrong(joined({"variable ", f_.variables[v], " is bound twice"}));

@@ -408,6 +408,7 @@ WEFT_DECL ir::stmt lowering::nest_from(std::size_t position, guard_states states
   }
   ir::stmt_node loop = *ir::loop(m_, how, o.variable, ir::index(m_, 0), trips, body);
   loop.threads = n_.at(o.id).threads;
+  loop.jam = how == loop_kind::serial ? n_.jam_of(o.id) : 0;
   loop.ahead = m_.make_list(ahead);
   ir::stmt all = m_.make(loop);
   bool apart = false;

@@ -22,7 +22,7 @@ struct pass_observer {
 
 /// The names, in the order of the passes.
 inline constexpr char const* pass_names[] = {"simplify", "vectorize", "unroll", "simplify_copies", "promote",
-                                             "simplify_last", "partition", "legalise"};
+                                             "simplify_last", "jam", "partition", "legalise"};
 /// Those of a GPU (pass/gpu.hpp), in their order.
 inline constexpr char const* gpu_pass_names[] = {"simplify", "spread_threads", "vectorize",     "unroll",   "fragments", "promote",
                                                  "legalise", "single_lanes",   "wide_accesses", "barriers"};

@@ -1,5 +1,6 @@
 #include "weft/pass/pipeline.hpp"
 #include "weft/pass/known_elements.hpp"
+#include "weft/pass/jam.hpp"
 #include "weft/pass/legalise.hpp"
 #include "weft/pass/partition.hpp"
 #include "weft/pass/promote.hpp"
@@ -26,10 +27,12 @@ WEFT_DECL void run_passes(ir::function& f, pass_limits limits, pass_observer con
   observe(pass_names[4], f);
   f.body = simplify(m, f.body);  // whether it is the first iteration is often known now
   observe(pass_names[5], f);
-  f.body = partition(m, f.body, !f.sizes.empty());
+  f.body = jam(f, f.body);
   observe(pass_names[6], f);
-  f.body = legalise(m, f.body, limits.converts_f16, limits.scales);
+  f.body = partition(m, f.body, !f.sizes.empty());
   observe(pass_names[7], f);
+  f.body = legalise(m, f.body, limits.converts_f16, limits.scales);
+  observe(pass_names[8], f);
 }
 
 }  // namespace weft::inline WEFT_ABI

@@ -312,6 +312,18 @@ enum class verdict : std::uint8_t { legal, deferred, illegal };
   X(a_prefetch_is_1_to_2_to_the_20_iterations_ahead, \
     "a prefetch is 1 to 2^20 iterations ahead", \
     "such as s.prefetch(B, k, 8)") \
+  X(the_axis_runs_as_one_with_others__split_and_mark_it_before, \
+    "the axis runs as one with others; split, fuse and mark it before jam", \
+    "this step before that jam, which then names one of its parts") \
+  X(loops_that_run_as_one_are_of_different_stages, \
+    "loops that run as one are of different stages", \
+    "one loop of each stage, or fuse for those of one stage") \
+  X(loops_that_run_as_one_have_one_extent, \
+    "loops that run as one have one extent", \
+    "splits that leave each of them as many iterations, such as s.split(j, 64) where the other walks 64 elements in each of its own") \
+  X(stages_whose_loops_run_as_one_are_computed_in_one_loop__compute_at_first, \
+    "the stages whose loops run as one are computed in one loop; compute_at first", \
+    "s.compute_at(stage, r) for each of them but the one that r is a loop of") \
   X(a_prefetch_inside_stands_in_a_loop_further_in, \
     "prefetch_inside names a loop and one further in, of the same stage or of one that is computed there", \
     "such as s.prefetch_inside(B, jo, k, 1), where k runs inside of jo") \

@@ -128,6 +128,7 @@ struct nest {
   sequence<memory_wish> wishes;
   sequence<special> specials;
   sequence<fetch_ahead> fetches;
+  sequence<sequence<std::int32_t>> jams;  // loops that are to run as one
   sequence<std::int32_t> loop_of;        // by axis of the program: the loop that it was at first; -1: of no stage any more
   sequence<sequence<std::int64_t>> inputs;  // by tensor: the extents of an input; -1 while unknown
   schedule_limits limits;
@@ -350,6 +351,13 @@ struct nest {
     intrinsic const* const by = at(own[own.size() - 3]).by;
     return by != nullptr && by->is_tile();
   }
+  /// The number of the group with whose loops this one is to run as one, from 1; 0: it is in none.
+  constexpr std::int32_t jam_of(int loop) const {
+    for (std::size_t j = 0; j < jams.size(); ++j)
+      for (std::int32_t l : jams[j])
+        if (l == loop) return static_cast<std::int32_t>(j) + 1;
+    return 0;
+  }
   /// Common to all steps: the axis exists and is a loop now.
   constexpr ruling usable(int loop) const {
     if (loop < 0 || loop >= static_cast<int>(loops.size()))
@@ -363,6 +371,7 @@ struct nest {
     ruling const r = usable(loop);
     if (r.v == verdict::legal && (at(loop).kind != loop_kind::serial || is_in_tile(loop)))
       return illegal(diagnosis::the_axis_is_unrolled_vectorized_or_parallel_already);
+    if (jam_of(loop) > 0) return illegal(diagnosis::the_axis_runs_as_one_with_others__split_and_mark_it_before);
     for (fetch_ahead const& f : fetches)
       if (f.is_bound_to(loop)) return illegal(diagnosis::a_tensor_is_prefetched_in_this_axis__split_and_mark_it_before);
     return r;

@@ -481,6 +481,9 @@ constexpr bool is_scheduled(nest const& n, int stage) {
     if (c.stage == stage) return true;
   for (fetch_ahead const& f : n.fetches)
     if (n.at(f.loop).stage == stage) return true;
+  for (sequence<std::int32_t> const& together : n.jams)
+    for (std::int32_t l : together)
+      if (n.at(l).stage == stage) return true;
   std::int32_t last = -1;
   for (std::int32_t l : program::at(n.order, stage)) {
     loop_info const& loop = n.at(l);

@@ -168,6 +168,11 @@ inline void stage_loops(nest const& n, int stage, std::string indent, std::strin
     (out += indent) += kind == loop_kind::serial ? "for" : name(kind);
     out += joined({" ", loop_text(n, stage, id), " in 0..", trips_text(n, id)});
     if (n.at(id).by != nullptr) out += joined({" by ", n.at(id).by->name});
+    if (std::int32_t const group = n.jam_of(id); group > 0) {
+      char const* with = " as one with ";
+      for (std::int32_t l : n.jams[static_cast<std::size_t>(group) - 1])
+        if (l != id) out += joined({with, stage_text(n, n.at(l).stage), ".", loop_text(n, n.at(l).stage, l)}), with = ", ";
+    }
     out += n.at(id).threads > 0 ? joined({" by at most ", std::to_string(n.at(id).threads), " threads\n"}) : joined({"\n"});
     indent += "  ";
     for (fetch_ahead const& f : n.fetches)

@@ -16,6 +16,7 @@
 #include "weft/schedule/step/fold_storage.hpp"
 #include "weft/schedule/step/fuse.hpp"
 #include "weft/schedule/step/im2col.hpp"
+#include "weft/schedule/step/jam.hpp"
 #include "weft/schedule/step/parallel.hpp"
 #include "weft/schedule/step/pipeline.hpp"
 #include "weft/schedule/step/prefetch.hpp"
@@ -111,6 +112,7 @@ struct schedule : nest,
                   specialize_step<schedule>,
                   store_non_temporal_step<schedule>,
                   prefetch_step<schedule>,
+                  jam_step<schedule>,
                   prepack_step<schedule>,
                   pipeline_step<schedule>,
                   bind_step<schedule>,

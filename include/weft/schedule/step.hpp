@@ -112,7 +112,8 @@ constexpr std::string_view name(cache_level c) { return detail::cache_names[stat
   X(prefetch_inside, false, 2, 2, true,  true,  false, cache_words) \
   X(im2col,         true,  0, 0,  false, false, false, no_words, true) \
   X(swizzle,        true,  0, 0,  false, false, false) \
-  X(prefetch_in_turns, false, 3, 3, true, true, false, cache_words)
+  X(prefetch_in_turns, false, 3, 3, true, true, false, cache_words) \
+  X(jam,            false, 2, 16, false, false, false)
 
 enum class verb : std::uint8_t {
 #define WEFT_X(name, ...) name,

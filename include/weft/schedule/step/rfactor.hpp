@@ -30,6 +30,7 @@ struct rfactor_rule {
         return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
       for (fetch_ahead const& f : n.fetches)
         if (f.is_bound_to(l)) return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
+      if (n.jam_of(l) > 0) return illegal(diagnosis::a_reduced_axis_is_split_or_marked_already__rfactor_first);
       for (placement const& place : n.places)
         if (place.loop == l || place.store == l)
           return illegal(diagnosis::a_stage_is_computed_inside_a_reduced_axis__rfactor_before_compute_at);
