@@ -144,6 +144,7 @@
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
 #include "weft/schedule/rules/rules.ipp"
+#include "weft/schedule/rules/rows_ahead.ipp"
 #include "weft/schedule/rules/scans.ipp"
 #include "weft/schedule/rules/shared_reads.ipp"
 #include "weft/schedule/rules/short_axes.ipp"

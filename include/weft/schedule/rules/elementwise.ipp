@@ -372,6 +372,7 @@ WEFT_DECL void rule_plan::rows_with_guests(int stage) {
   }
   double const total = cycles(stage);
   std::int64_t const at_once = rows_at_once(stage, guests, depth);
+  if (at_once == 1 && rows_in_one_loop(stage, guests, depth, total)) return;
   auto const product = [&](int s) {
     tile_axes const t = axes_of_tile(s);
     bool const rows = at_once > 1 && t.rows == depth - 1;

@@ -268,6 +268,15 @@ class rule_plan {
   void rows_with_guests(int stage);
   void guest(int stage, int depth);
 
+  // --- rows_ahead.ipp
+  /// Stages of a row that run so many rows `ahead` of it, by stage, `most` at most (0: they cannot), each in loops over `row` elements by `width`.
+  struct rows_in_turn {
+    sequence<std::int64_t> ahead{};
+    std::int64_t most = 0, row = 0, width = 0;
+  };
+  rows_in_turn find_rows_in_turn(int stage, sequence<std::int32_t> const& guests, int depth) const;
+  bool rows_in_one_loop(int stage, sequence<std::int32_t> const& guests, int depth, double total);
+
   // --- scans.ipp
   bool scan(int stage, int axis, sequence<access> const& all);
   bool scan_along_rows(int stage, int axis, sequence<access> const& all);
@@ -446,6 +455,8 @@ class rule_plan {
   static constexpr std::int64_t few_threads = 4;  // each makes its own copies
   static constexpr double enough_shared = 0.8;
   std::int64_t rows_of_guests_ = 1;  // of a window that moves, in one step: what is computed there may be so many rows together
+  std::int64_t row_vectors_ = 0;        // not 0: sums along a row are by so many vectors, and their loops are noted in row_loops_
+  sequence<std::int32_t> row_loops_;
   bool forks_later_ = false;      // a copy is being made, of which it is not known yet where
   sequence<bool> parted_;         // by stage: products_apart has been asked of its nest
   mutable plan_facts facts_;      // for rule_view
@@ -462,6 +473,7 @@ class rule_plan {
 #include "weft/schedule/rules/packing.ipp"
 #include "weft/schedule/rules/planner.ipp"
 #include "weft/schedule/rules/reduction.ipp"
+#include "weft/schedule/rules/rows_ahead.ipp"
 #include "weft/schedule/rules/scans.ipp"
 #include "weft/schedule/rules/shared_reads.ipp"
 #include "weft/schedule/rules/short_axes.ipp"

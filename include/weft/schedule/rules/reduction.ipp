@@ -122,7 +122,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   std::int64_t const ahead = v.loads(stage).size() > 1 && streams == 1 ? 16384 : 2048;
   bool const from_far = asks || (own_nest && streams == 1 && has_far_memory() && v.loads(stage).size() == 1);
   std::int64_t const vectors = group.apart || from_far ? 1 : terms >= 16 * lanes ? 4 : terms >= 4 * lanes ? 2 : 1;
-  std::int64_t const count = lanes * choose(stage, "parts", vectors, {1, 2, 3, 4, 6, 8}, terms / lanes);
+  std::int64_t const count = lanes * (row_vectors_ > 0 ? row_vectors_ : choose(stage, "parts", vectors, {1, 2, 3, 4, 6, 8}, terms / lanes));
   double const total = cycles(stage);
   // A stream alone, as in has_half_vectors: sum of 2^22 80 -> 84 GB/s, of 2^26 29.7 -> 30.9, a product of 4096 x 4096 and a vector from memory 30.4 -> 32.1;
   // from the third cache, where the vector takes a load for each of the matrix, 90 -> 86 (decision 071).
@@ -148,6 +148,7 @@ WEFT_DECL bool rule_plan::in_parts(int stage) {
   rule_view const after = view();
   stage_info const inner = after.stage(made.parts), outer = after.stage(summed);
   int const lane = after.loop(made.parts, inner.spatial - 1), last = after.loop(made.parts, k + 1);
+  if (row_vectors_ > 0) row_loops_.push_back(static_cast<std::int32_t>(last));
   sequence<std::int32_t> order, rows;
   for (int a = 0; a < outer.spatial; ++a) rows.push_back(after.loop(summed, a));
   parts own{};
