@@ -51,23 +51,15 @@ class jammed_loops final : public ir::rewriter {
   }
   /// The loop with one in place of those of a group that stand in it, and behind it its last iterations; null: there is none, or it cannot be.
   ir::stmt around(ir::stmt host) {
-    sequence<ir::buffer const*> memory;
-    ir::stmt body = host->children[0];
-    for (; body->kind == ir::stmt_kind::allocate; body = body->children[0]) memory.push_back(body->buf);
-    if (body->kind != ir::stmt_kind::block) return nullptr;
     sequence<jam_part> parts;
-    for (ir::stmt s : body->children)
-      if (jam_part p; is_part(s, p)) parts.push_back(p);
-      else return nullptr;
-    if (parts.size() < 2 || !are_alike(parts) || !are_apart(parts)) return nullptr;
+    if (!has_jam(host->children[0]) || !take_parts(host->children[0], nullptr, parts) || parts.size() < 2 || !are_alike(parts) || !are_apart(parts)) return nullptr;
     ir::expr const begin = host->begin, end = ir::binary(m_, op::add, begin, host->extent);
     ir::expr steady = end;
     for (jam_part const& p : parts)
       if (p.condition != nullptr && (host->how != loop_kind::serial || !holds_until(p.condition, host->variable, steady))) return nullptr;
     steady = simplify(m_, ir::binary(m_, op::max, begin, steady));
     auto const length = [&](ir::expr from, ir::expr to) { return simplify(m_, ir::binary(m_, op::sub, to, from)); };
-    ir::stmt one = joined_parts(parts);
-    for (std::size_t i = memory.size(); i-- > 0;) one = existing(memory[i], one);
+    ir::stmt const one = joined_parts(parts);
     if (steady == simplify(m_, end)) return ir::loop_like(m_, host, begin, host->extent, one);
     ir::stmt const rest = (*this)(host->children[0]);
     return ir::block(m_, {ir::loop_like(m_, host, begin, length(begin, steady), one), ir::loop_like(m_, host, steady, length(steady, end), rest)});
@@ -80,12 +72,28 @@ class jammed_loops final : public ir::rewriter {
     end = ir::binary(m_, op::min, end, simplify(m_, ir::binary(m_, op::sub, ir::index(m_, 1), edge.rest)));
     return true;
   }
-  static bool is_part(ir::stmt s, jam_part& p) {
-    if (s->kind == ir::stmt_kind::branch) {
-      if (s->children.size() != 1) return false;
-      p.condition = s->value, s = s->children[0];
+  /// The parts of a statement: where several have one condition, `simplify` has made one branch of theirs.
+  bool take_parts(ir::stmt s, ir::expr condition, sequence<jam_part>& parts) {
+    if (s->kind == ir::stmt_kind::branch) return s->children.size() == 1 && take_parts(s->children[0], ir::all_of(m_, condition, s->value), parts);
+    sequence<ir::buffer const*> memory;
+    ir::stmt inner = s;
+    for (; inner->kind == ir::stmt_kind::allocate; inner = inner->children[0]) memory.push_back(inner->buf);
+    int loops = 0;
+    for (ir::stmt c : inner->children) loops += inner->kind == ir::stmt_kind::block && has_jam(c);
+    if (loops < 2) {
+      jam_part p;
+      p.condition = condition;
+      if (!find_loop(s, p) || p.loop == nullptr || !note(p.loop->children[0], true, p)) return false;
+      parts.push_back(p);
+      return true;
     }
-    return find_loop(s, p) && p.loop != nullptr && note(p.loop->children[0], true, p);
+    std::size_t const first = parts.size();
+    for (ir::stmt c : inner->children) {
+      if (has_jam(c) ? !take_parts(c, condition, parts) : parts.size() == first || !note(c, false, parts.back())) return false;
+      if (!has_jam(c)) parts.back().behind.push_back(c);
+    }
+    for (ir::buffer const* each : memory) parts[first].memory.push_back(each);
+    return true;
   }
   /// Takes `s` apart down to the one loop of a group in it.
   static bool find_loop(ir::stmt s, jam_part& p) {

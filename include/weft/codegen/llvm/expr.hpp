@@ -47,6 +47,7 @@ class expression_emitter {
   type_ref type_of(ir::expr e) const { return with_lanes(scalar_type(e->type), e->lanes); }
   type_ref i64() const { return l_.Int64TypeInContext(s_.context); }
   type_ref pointer() const { return l_.PointerTypeInContext(s_.context, 0); }
+  value_ref shuffled(value_ref a, value_ref b, sequence<std::int32_t> const& lanes);
   value_ref number(std::int64_t v) const { return l_.ConstInt(i64(), static_cast<unsigned long long>(v), 1); }
   value_ref splat(value_ref scalar, int lanes);
   value_ref call_intrinsic(char const* name, sequence<type_ref> overloads, sequence<value_ref> arguments);
@@ -143,7 +144,6 @@ class expression_emitter {
   value_ref terms_side_by_side(ir::expr e, int operand);
   void turn_over(sequence<value_ref>& square, type_ref vector);
   sequence<value_ref> woven(sequence<value_ref> const& columns, int lanes);
-  value_ref shuffled(value_ref a, value_ref b, sequence<std::int32_t> const& lanes);
   value_ref run_time_number(int member, std::int64_t position);
   int level_of(ir::expr e);
   int level_of_load(ir::expr e, int level) const;

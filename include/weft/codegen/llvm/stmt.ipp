@@ -481,19 +481,39 @@ WEFT_DECL void function_emitter::store(ir::stmt s) {
   forget_memory(class_of(buf));
 }
 /// Processors store a vector so only where its address is a multiple of its size; kernels are not keyed by alignment (decision
-/// 004), so the code asks.
+/// 004), so the code asks. Memory from malloc, as a std::vector has it, begins at multiples of 16 bytes alone: there a vector goes in pieces of 16, which fill lines as well (f32, EPYC, Zen 4, one
+/// thread, 16 MiB: a copy through the caches 26 GB/s, in pieces 48, in whole vectors 49; exp 29, 35, 46).
 WEFT_DECL void function_emitter::store_past_caches(value_ref v, value_ref to, unsigned bytes, unsigned element_bytes) {
-  block_ref const past = new_block(), into = new_block(), after = new_block();
-  value_ref const odd = l_.BuildAnd(b_, l_.BuildPtrToInt(b_, to, i64(), ""), number(bytes - 1), "");
-  l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, odd, number(0), ""), past, into);
-  l_.PositionBuilderAtEnd(b_, past);
-  value_ref const store = l_.BuildStore(b_, v, to);
-  l_.SetAlignment(store, bytes);
+  constexpr unsigned piece = 16;
   metadata_ref one[] = {l_.ValueAsMetadata(l_.ConstInt(l_.Int32TypeInContext(s_.context), 1, 0))};
-  l_.SetMetadata(store, l_.GetMDKindIDInContext(s_.context, "nontemporal", 11),
-                 l_.MetadataAsValue(s_.context, l_.MDNodeInContext2(s_.context, one, 1)));
-  l_.BuildBr(b_, after);
-  l_.PositionBuilderAtEnd(b_, into);
+  auto const past = [&](value_ref part, value_ref at, unsigned size) {
+    value_ref const store = l_.BuildStore(b_, part, at);
+    l_.SetAlignment(store, size);
+    l_.SetMetadata(store, l_.GetMDKindIDInContext(s_.context, "nontemporal", 11),
+                   l_.MetadataAsValue(s_.context, l_.MDNodeInContext2(s_.context, one, 1)));
+  };
+  block_ref const after = new_block();
+  value_ref const place = l_.BuildPtrToInt(b_, to, i64(), "");
+  // Goes on where `to` is no multiple of so many bytes.
+  auto const unless = [&](unsigned multiple, auto const& stores) {
+    block_ref const there = new_block(), next = new_block();
+    l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, l_.BuildAnd(b_, place, number(multiple - 1), ""), number(0), ""), there, next);
+    l_.PositionBuilderAtEnd(b_, there);
+    stores();
+    l_.BuildBr(b_, after);
+    l_.PositionBuilderAtEnd(b_, next);
+  };
+  unless(bytes, [&] { past(v, to, bytes); });
+  if (bytes > piece)
+    unless(piece, [&] {
+      unsigned const lanes = piece / element_bytes;
+      for (unsigned i = 0; i < bytes / piece; ++i) {
+        sequence<std::int32_t> picked;
+        for (unsigned l = 0; l < lanes; ++l) picked.push_back(static_cast<std::int32_t>(i * lanes + l));
+        value_ref offset[] = {number(static_cast<std::int64_t>(i * piece))};
+        past(shuffled(v, v, picked), l_.BuildGEP2(b_, l_.Int8TypeInContext(s_.context), to, offset, 1, ""), piece);
+      }
+    });
   l_.SetAlignment(l_.BuildStore(b_, v, to), element_bytes);
   l_.BuildBr(b_, after);
   l_.PositionBuilderAtEnd(b_, after);

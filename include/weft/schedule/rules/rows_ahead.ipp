@@ -11,7 +11,7 @@ WEFT_DECL rule_plan::rows_in_turn rule_plan::find_rows_in_turn(int stage, sequen
   if (how_ == boldness::loops || in_.in_place || open_ != nullptr || of.reduced > 0 || of.scanned >= 0 || of.by != nullptr || depth < 1 || of.spatial != depth + 1) return {};
   rows_in_turn made;
   std::int64_t const lanes = v.lanes(stage);
-  made.row = v.extent(stage, depth), made.width = (made.row >= 16 * lanes ? 4 : 2) * lanes;
+  made.row = v.extent(stage, depth), made.width = 4 * lanes;
   if (made.row < 4 * made.width || made.row % made.width != 0) return {};
   auto const walks_row = [&](int s) {
     stage_info const& info = v.stage(s);
@@ -65,6 +65,7 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
   if (made.most == 0) return false;
   // Pieces of rows for each thread, since one begins and ends with rows whose stages run by themselves.
   constexpr std::int64_t least_rows = 64, pieces_each = 4;
+  stage_info const of = view().stage(stage);
   std::int64_t const rows = view().extent(stage, depth - 1);
   bool const forks = is_worth_a_fork(total) && in_.threads > 1;
   double around = 1;
@@ -73,9 +74,14 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
   std::int64_t pieces = !forks || outer ? 1 : pieces_each * in_.threads;
   while (pieces > in_.threads && rows < pieces * least_rows) pieces /= 2;
   if (rows < pieces * least_rows) return false;
-  // All that a row needs at once is near: registers for what four loops keep, and rows in the second cache.
-  bool const fits = s_.limits.vector_registers >= 32 && 64 * made.row < in_.l2_bytes && in_.l2_bytes > 0 && !has_far_memory();
-  if (!choose(stage, "rows_ahead", fits)) return false;
+  // Where one of the stages computes for long, or rows come from memory and go there. All that a row needs at once is near: registers for what four loops keep, and rows in the second cache.
+  double work = 0;
+  for (std::int32_t g : guests)
+    if (double const own = view().operations(g); own > work) work = own;
+  bool const fits = s_.limits.vector_registers >= 32 && 64 * made.row < in_.l2_bytes && !has_far_memory();
+  double const bytes = static_cast<double>(made.row * size_bytes(program::at(view().p().tensors, of.tensor).type));
+  bool const pays = work > 12 || (fills_caches(stage) && 4 * bytes <= static_cast<double>(in_.l1_bytes));
+  if (!choose(stage, "rows_ahead", fits && pays)) return false;
   auto const ahead_of = [&](int s) { return made.ahead[static_cast<std::size_t>(s)]; };
   sequence<std::int32_t> loops;
   std::int64_t most = 0;
