@@ -54,6 +54,7 @@ void show(std::string const& section, char const* steps, std::string const& befo
 }
 
 #define WEFT_TEST_TEXT(...) #__VA_ARGS__
+#define WEFT_TEST_TEXT_OF(...) WEFT_TEST_TEXT(__VA_ARGS__)
 #define WEFT_TEST_CODE(...) __VA_ARGS__
 // The axes of C are i, j and k; `given` was done before. Both are statements in parentheses.
 #define WEFT_TEST_SHOW(section, given, steps)                                                                 \
@@ -119,6 +120,14 @@ TEST_CASE("docs/schedule.md shows where stages are computed") {
   WEFT_TEST_SHOW_BLUR("store_at", (auto [yo, yi] = s.split(i, 16); s.parallel(yo); s.compute_at(row, yi); s.store_at(row, yo);
                                    auto [r, c] = row.axes(); s.fold_storage(r, 4);));
   WEFT_TEST_SHOW_BLUR("pipeline", (auto [io, ii] = s.split(i, 16); s.compute_at(row, io); s.double_buffer(row);));
+  constexpr auto less = [](auto A) {
+    auto top = weft::compute<"top">(A.extent(0), [=](auto i) { return weft::max(A.extent(1), [=](auto k) { return A(i, k); }); });
+    return weft::compute<"out">(A.extent(0), A.extent(1), [=](auto i, auto j) { return A(i, j) - top(i); });
+  };
+#define WEFT_TEST_STEPS auto [i, j] = out.axes(); auto [ti, k] = top.axes(); s.compute_at(top, i); s.pipeline(top, 1); s.jam(k, j);
+  weft_test::check_section("docs/schedule.md", "jam", fenced("cpp", lines(WEFT_TEST_TEXT_OF(WEFT_TEST_STEPS))) + "\n" +
+                                                          code_of_blur(weft::kernel<"less">(less, [](auto& s, auto, auto top, auto out) { WEFT_TEST_STEPS })));
+#undef WEFT_TEST_STEPS
   WEFT_TEST_SHOW_BLUR("bind", (auto [io, ii] = s.split(i, 32); s.bind(io, weft::thread_axis::virtual_thread); s.compute_at(row, io);));
   WEFT_TEST_SHOW("cache_read", (auto [jo, ji] = s.split(j, 10); s.reorder(jo, i, k, ji);),
                  (auto panel = s.cache_read(B, C); s.compute_at(panel, jo);));

@@ -83,6 +83,19 @@ void pipeline_a_stage(random_source& r, int stage, Attempt const& attempt) {
   one.word = static_cast<std::uint8_t>(weft::transfer::async);
   attempt(one);
 }
+/// Loops of stages that are computed in one nest, as one.
+template <class Attempt>
+void jam_some_loops(random_source& r, weft::schedule const& s, Attempt const& attempt) {
+  int const first = r.below(static_cast<int>(s.loops.size()));
+  weft::step one{weft::verb::jam, 1, {first}};
+  int const wanted = r.one_of({2, 2, 2, 3, 4});
+  for (int l = 0; l < static_cast<int>(s.loops.size()) && one.count < wanted; ++l) {
+    bool fits = l != first && s.at(l).live() && s.at(l).extent == s.at(first).extent && s.root_of(s.at(l).stage) == s.root_of(s.at(first).stage);
+    for (int i = 0; i < one.count; ++i) fits = fits && s.at(one.loops[static_cast<std::size_t>(i)]).stage != s.at(l).stage;
+    if (fits && r.chance(70)) one.loops[static_cast<std::size_t>(one.count++)] = l;
+  }
+  if (one.count >= 2) attempt(one);
+}
 /// A stage, computed in a loop of one that reads it, perhaps with memory for more iterations than one, perhaps a ring.
 template <class Attempt>
 void place_a_stage(random_source& r, weft::schedule const& s, Attempt const& attempt) {
@@ -411,7 +424,10 @@ inline weft::trace draw_steps(random_source& r, weft::schedule s, weft::sequence
         attempt(one);
         break;
       }
-      case 22: pipeline_a_stage(r, r.below(static_cast<int>(s.order.size())), attempt); break;
+      case 22:
+        pipeline_a_stage(r, r.below(static_cast<int>(s.order.size())), attempt);
+        jam_some_loops(r, s, attempt);
+        break;
       case 23: place_beside(r, s, attempt); break;
       default: place_a_stage(r, s, attempt);
     }

@@ -280,6 +280,53 @@ TEST_CASE("terms are taken in another order only where that is allowed") {
   for (std::int64_t i = 0; i < 3; ++i) CHECK(std::fabs(by_lanes(i) - one_by_one(i)) <= 1000 * 500 * 0x1p-23f);
   CHECK(place.with({.bitwise = true}).loops(x).find("_rf") == std::string::npos);
 }
+namespace {
+/// Whole numbers, so that sums are exact: rows less their greatest element, over the sum of what is left.
+inline constexpr auto less_their_greatest = weft::kernel<"less_their_greatest">([](auto x) {
+  auto top = compute<"top">(x.extent(0), [=](auto i) { return weft::max(x.extent(1), [=](auto k) { return x(i, k); }); });
+  auto part = compute<"part">(x.extent(0), x.extent(1), [=](auto i, auto j) { return (top(i) - x(i, j)) * (top(i) - x(i, j)) + 3 * x(i, j) - top(i); });
+  auto added = compute<"added">(x.extent(0), [=](auto i) { return weft::sum(x.extent(1), [=](auto k) { return part(i, k); }); });
+  return compute<"y">(x.extent(0), x.extent(1), [=](auto i, auto j) { return part(i, j) * 4 + added(i); });
+});
+/// The same of rows of several groups, with a row that all share.
+inline constexpr auto in_groups = weft::kernel<"in_groups">([](auto x, auto w) {
+  auto top = compute<"top">(x.extent(0), x.extent(1), [=](auto b, auto i) { return weft::max(x.extent(2), [=](auto k) { return x(b, i, k); }); });
+  auto squares = compute<"squares">(x.extent(0), x.extent(1), [=](auto b, auto i) {
+    return weft::sum(x.extent(2), [=](auto k) { return (x(b, i, k) - top(b, i)) * (x(b, i, k) - top(b, i)); });
+  });
+  return compute<"y">(x.extent(0), x.extent(1), x.extent(2), [=](auto b, auto i, auto j) { return x(b, i, j) * w(j) + squares(b, i) - top(b, i); });
+});
+}  // namespace
+
+TEST_CASE("rows of several stages: each runs rows ahead of what reads it, all of them in one loop") {
+  // On a machine with registers and caches for it: elsewhere rows stay as they are.
+  weft::target machine = weft::aarch64_neon();
+  machine.l1_bytes = 32 << 10, machine.l2_bytes = 1 << 20, machine.l3_bytes = 4 << 20, machine.l3_bytes_per_cycle = 0, machine.vector_units = 1, machine.threads = 1;
+  auto const rows = drawn<float>(1, 1031, 1024);
+  std::string const loops = softmax.on(machine).loops(rows), program = softmax.on(machine).ir(rows);
+  INFO(loops << program);
+  CHECK(has_in_order(loops, {"top for i + 2", " as one with ", "e for i + 1", " as one with ", "total for i + 1", " as one with ", "for jo in 0..64 as one with "}));
+  CHECK(has_in_order(program, {"for i in 0..1029:", " = max(", "e[(i + 1) %% 2, 0,", "softmax[i,", "for i in 1029..1031:"}));
+  machine.threads = 2;
+  std::string const shared = softmax.on(machine).loops(rows);
+  CHECK(has_in_order(shared, {"parallel io in 0..8", "top for ii + 2"}));
+  machine.l3_bytes_per_cycle = 4;  // memory that is far was not measured
+  CHECK(softmax.on(machine).loops(rows).find(" as one with ") == std::string::npos);
+  // Rows that no whole vectors fill, fewer rows than are worth it, and rows for which nothing is left to run ahead.
+  machine.l3_bytes_per_cycle = 0;
+  for (auto [m, n] : {std::array<std::int64_t, 2>{1031, 1001}, {40, 1024}, {1031, 32}})
+    CHECK(softmax.on(machine).loops(drawn<float>(1, m, n)).find(" as one with ") == std::string::npos);
+}
+TEST_CASE("rows that run ahead give what each by itself gives, bit by bit") {
+  for (auto [m, n] : {std::array<std::int64_t, 2>{64, 256}, {65, 256}, {300, 512}, {1031, 256}}) {
+    auto const x = drawn<float>(7, m, n);
+    CHECK((less_their_greatest(x) == weft::evaluate({.contract = weft::cpu().fma}, less_their_greatest, x)));
+  }
+  auto const x = drawn<float>(3, 3, 700, 256);
+  auto const w = drawn<float>(4, 256);
+  CHECK((in_groups(x, w) == weft::evaluate({.contract = weft::cpu().fma}, in_groups, x, w)));
+  check_rule(less_their_greatest, drawn<float>(5, 70, 256));
+}
 TEST_CASE("softmax of rows is exact to rounding, in rows") {
   for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {7, 33}, {20, 300}}) {
     auto const x = drawn<float>(1, m, n);

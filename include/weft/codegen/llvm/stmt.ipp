@@ -493,11 +493,11 @@ WEFT_DECL void function_emitter::store_past_caches(value_ref v, value_ref to, un
                    l_.MetadataAsValue(s_.context, l_.MDNodeInContext2(s_.context, one, 1)));
   };
   block_ref const after = new_block();
-  value_ref const place = l_.BuildPtrToInt(b_, to, i64(), "");
+  value_ref const where = l_.BuildPtrToInt(b_, to, i64(), "");
   // Goes on where `to` is no multiple of so many bytes.
   auto const unless = [&](unsigned multiple, auto const& stores) {
     block_ref const there = new_block(), next = new_block();
-    l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, l_.BuildAnd(b_, place, number(multiple - 1), ""), number(0), ""), there, next);
+    l_.BuildCondBr(b_, l_.BuildICmp(b_, IntEQ, l_.BuildAnd(b_, where, number(multiple - 1), ""), number(0), ""), there, next);
     l_.PositionBuilderAtEnd(b_, there);
     stores();
     l_.BuildBr(b_, after);

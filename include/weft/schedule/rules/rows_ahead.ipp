@@ -67,11 +67,11 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
   constexpr std::int64_t least_rows = 64, pieces_each = 4;
   stage_info const of = view().stage(stage);
   std::int64_t const rows = view().extent(stage, depth - 1);
-  bool const forks = is_worth_a_fork(total) && in_.threads > 1;
+  bool const shares = is_worth_a_fork(total) && in_.threads > 1;
   double around = 1;
   for (int a = 0; a + 1 < depth; ++a) around *= static_cast<double>(view().extent(stage, a));
-  bool const outer = forks && around >= 4.0 * static_cast<double>(in_.threads);  // then these are shared out
-  std::int64_t pieces = !forks || outer ? 1 : pieces_each * in_.threads;
+  bool const outer = shares && around >= 4.0 * static_cast<double>(in_.threads);  // then these are shared out
+  std::int64_t pieces = !shares || outer ? 1 : pieces_each * in_.threads;
   while (pieces > in_.threads && rows < pieces * least_rows) pieces /= 2;
   if (rows < pieces * least_rows) return false;
   // Where one of the stages computes for long, or rows come from memory and go there. All that a row needs at once is near: registers for what four loops keep, and rows in the second cache.
@@ -84,15 +84,12 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
   if (!choose(stage, "rows_ahead", fits && pays)) return false;
   auto const ahead_of = [&](int s) { return made.ahead[static_cast<std::size_t>(s)]; };
   sequence<std::int32_t> loops;
-  std::int64_t most = 0;
-  for (std::int32_t g : guests)
-    if (ahead_of(g) > most) most = ahead_of(g);
   row_vectors_ = made.width / view().lanes(stage);
   sequence<step> asked;
   auto const walk = [&](int s) {
     sequence<std::int32_t> far;  // what comes from memory, by the first that reads it
     for (access const& one : view().loads(s)) {
-      bool const known = s == stage || ahead_of(s) < most || program::at(view().p().tensors, one.tensor).stage >= 0 || view().bytes_of(one.tensor) <= static_cast<double>(in_.l2_bytes);
+      bool const known = s == stage || ahead_of(s) < made.most || program::at(view().p().tensors, one.tensor).stage >= 0 || view().bytes_of(one.tensor) <= static_cast<double>(in_.l2_bytes);
       if (!known && one.step(view().stage(s).reduced > 0 ? view().stage(s).spatial : depth) == 1) far.push_back(one.tensor);
     }
     int loop = -1;
@@ -112,7 +109,7 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
       asked.push_back(asks);
     }
   };
-  for (std::int64_t ahead = most; ahead >= 0; --ahead)
+  for (std::int64_t ahead = made.most; ahead >= 0; --ahead)
     for (int const t : sorted_) {
       bool own = t == stage && ahead == 0;
       for (std::int32_t g : guests) own = own || (g == t && ahead_of(g) == ahead);
@@ -129,7 +126,7 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
   }
   run_parallel(shared, total);
   for (std::size_t i = guests.size(); i-- > 0;) place(verb::compute_at, guests[i], row);
-  for (std::int64_t ahead = most; ahead > 0; --ahead)
+  for (std::int64_t ahead = made.most; ahead > 0; --ahead)
     for (std::int32_t g : guests)
       if (ahead_of(g) == ahead) {
         step early{verb::pipeline, 0, {}, ahead};
