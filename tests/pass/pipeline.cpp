@@ -124,5 +124,5 @@ TEST_CASE("the observer hears of each pass by name, in order, with the program a
                        *static_cast<std::string*>(to) += std::string(pass) + (now.body != nullptr ? " " : "? ");
                      },
                      &heard});
-  CHECK(heard == "simplify vectorize unroll simplify_copies promote simplify_last partition legalise ");
+  CHECK(heard == "simplify vectorize unroll simplify_copies promote simplify_last jam partition legalise ");
 }
