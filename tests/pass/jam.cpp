@@ -67,6 +67,33 @@ TEST_CASE("an iteration may read what the part before has written in it, and not
   CHECK_FALSE(run_as_one("C[(i + 2) %% 2, j] = A[j]", "B[k] = C[i %% 2, 63 - k]"));
   CHECK_FALSE(run_as_one("C[(i + 1) %% 2, j] = A[j]", "B[k] = C[i %% 3, 63 - k]"));
 }
+TEST_CASE("variables of loops inside are other ones in each part, whatever they are called") {
+  auto const is_one = [](std::string const& body) {
+    std::string const text = jammed("  for i in 0..8:\n" + body);
+    INFO(text);
+    CHECK(text.find("jam") == std::string::npos);
+    std::size_t const first = text.find("in 0..63:");
+    return first != std::string::npos && text.find("in 0..63:", first + 1) == std::string::npos;
+  };
+  CHECK(is_one("    for j in 0..63 jam 1:\n      B[j] = A[j]\n    for j in 0..63 jam 1:\n      C[i, j] = B[j]\n"));
+  CHECK_FALSE(is_one("    for j in 0..63 jam 1:\n      B[j] = A[j]\n    for j in 0..63 jam 1:\n      C[i, j] = B[j + 1]\n"));
+  CHECK_FALSE(is_one("    for j in 0..63 jam 1:\n      for l in 0..16:\n        B[j * 8 + l] = A[0]\n    for k in 0..63 jam 1:\n      for l in 0..16:\n        C[i, l] = B[k * 8 + l]\n"));
+}
+TEST_CASE("bounds that are read, rings of no length, and memory of two parts are left alone") {
+  CHECK_FALSE(run_as_one("C[(i + 1) %% 0, j] = A[j]", "B[k] = C[i %% 0, 63 - k]"));
+  for (char const* const body : {
+           "  for i in 0..8:\n    for j in cast<i64>(B[0])..cast<i64>(B[0]) + 8 jam 1:\n      B[j] = 3.0f32\n    for k in cast<i64>(B[0])..cast<i64>(B[0]) + 8 jam 1:\n      C[i, k] = 1.0f32\n",
+           "  for i in 0..cast<i64>(B[0]):\n    if i + 1 < 8:\n      for j in 0..64 jam 1:\n        B[j] = A[j]\n    for k in 0..64 jam 1:\n      C[i, k] = 1.0f32\n"}) {
+    std::string const text = jammed(body);
+    CAPTURE(text);
+    CHECK(text.find("for k in ") != std::string::npos);
+  }
+}
+TEST_CASE("what a loop inside asks for of the joined one's later iterations") {
+  std::string const text = jammed("  for i in 0..8:\n    for j in 0..4 jam 1:\n      B[j] = A[j]\n    for k in 0..4 jam 1:\n      for l in 0..16 prefetch D 1 of k:\n        C[i, k * 16 + l] = cast<f32>(D[k * 16 + l])\n");
+  INFO(text);
+  CHECK(text.find("    for l in 0..16 prefetch D 1 of j:\n      C[i, j * 16 + l] =") != std::string::npos);
+}
 TEST_CASE("vectors of several lanes go on by no less than they touch") {
   auto const by = [](int step, char const* read) {
     std::string const s = std::to_string(step);

@@ -16,9 +16,35 @@ struct jam_access {
 struct jam_part {
   ir::expr condition = nullptr;
   ir::stmt loop = nullptr;
-  sequence<ir::buffer const*> memory{};
+  sequence<ir::buffer const*> memory{}, inner_memory{};
   sequence<ir::stmt> before{}, behind{};
   sequence<jam_access> accesses{};
+  sequence<std::int32_t> variables{};  // of its loops
+};
+/// What is asked for in loops inside of a joined one, in words of its variable.
+class renamed_requests final : public ir::rewriter {
+ public:
+  renamed_requests(ir::arena& m, std::int32_t from, std::int32_t to) : ir::rewriter(m), from_(from), to_(to) {}
+
+ protected:
+  using ir::rewriter::replace;
+  ir::stmt replace(ir::stmt s) override {
+    bool named = false;
+    for (ir::prefetched const& p : s->ahead) named = named || p.of == from_ || p.turn == from_;
+    if (!named) return nullptr;
+    sequence<ir::prefetched> ahead(s->ahead.begin(), s->ahead.end());
+    for (ir::prefetched& p : ahead) {
+      if (p.of == from_) p.of = to_;
+      if (p.turn == from_) p.turn = to_;
+    }
+    ir::stmt_node n = *s;
+    n.ahead = m_.make_list(ahead);
+    n.children = m_.make_list(sequence<ir::stmt>{(*this)(s->children[0])});
+    return m_.make(n);
+  }
+
+ private:
+  std::int32_t from_, to_;
 };
 
 /// Whether a loop of a group stands in it.
@@ -52,7 +78,8 @@ class jammed_loops final : public ir::rewriter {
   /// The loop with one in place of those of a group that stand in it, and behind it its last iterations; null: there is none, or it cannot be.
   ir::stmt around(ir::stmt host) {
     sequence<jam_part> parts;
-    if (!has_jam(host->children[0]) || !take_parts(host->children[0], nullptr, parts) || parts.size() < 2 || !are_alike(parts) || !are_apart(parts)) return nullptr;
+    if (!has_jam(host->children[0]) || ir::has_load(host->begin) || ir::has_load(host->extent)) return nullptr;
+    if (!take_parts(host->children[0], nullptr, parts) || parts.size() < 2 || !are_alike(parts) || !are_apart(parts)) return nullptr;
     ir::expr const begin = host->begin, end = ir::binary(m_, op::add, begin, host->extent);
     ir::expr steady = end;
     for (jam_part const& p : parts)
@@ -84,6 +111,7 @@ class jammed_loops final : public ir::rewriter {
       jam_part p;
       p.condition = condition;
       if (!find_loop(s, p) || p.loop == nullptr || !note(p.loop->children[0], true, p)) return false;
+      p.variables.push_back(p.loop->variable);
       parts.push_back(p);
       return true;
     }
@@ -123,11 +151,12 @@ class jammed_loops final : public ir::rewriter {
   static bool note(ir::stmt s, bool inside, jam_part& p) {
     switch (s->kind) {
       case ir::stmt_kind::block:
-      case ir::stmt_kind::allocate:
       case ir::stmt_kind::branch:
       case ir::stmt_kind::together: break;
+      case ir::stmt_kind::allocate: p.inner_memory.push_back(s->buf); break;
       case ir::stmt_kind::loop:
         if (is_concurrent(s->how)) return false;
+        p.variables.push_back(s->variable);
         break;
       case ir::stmt_kind::store:
         if (s->asynchronous) return false;
@@ -150,28 +179,53 @@ class jammed_loops final : public ir::rewriter {
   static bool are_alike(sequence<jam_part> const& parts) {
     ir::stmt const first = parts[0].loop;
     for (jam_part const& p : parts)
-      if (p.loop->jam != first->jam || p.loop->begin != first->begin || p.loop->extent != first->extent || first->extent->kind != op::literal) return false;
+      if (p.loop->jam != first->jam || p.loop->begin != first->begin || p.loop->extent != first->extent || first->begin->kind != op::literal || first->extent->kind != op::literal) return false;
     return true;
+  }
+  /// Whether some memory is that of two parts.
+  static bool share_memory(sequence<jam_part> const& parts) {
+    sequence<ir::buffer const*> all;
+    for (jam_part const& p : parts) {
+      for (ir::buffer const* b : p.memory) all.push_back(b);
+      for (ir::buffer const* b : p.inner_memory) all.push_back(b);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k)
+        if (all[i] == all[k]) return true;
+    return false;
   }
   /// Whether what one part writes is nothing that another one reads or writes, or is read in the iteration that has written it.
   bool are_apart(sequence<jam_part> const& parts) {
+    if (share_memory(parts)) return false;
+    inner_.clear();
+    for (jam_part const& p : parts)
+      for (std::int32_t v : p.variables) inner_.push_back(v);
+    std::int64_t left = std::int64_t(1) << 16;  // pairs that are looked at
     for (std::size_t i = 0; i < parts.size(); ++i)
       for (std::size_t j = i + 1; j < parts.size(); ++j)
         for (jam_access const& a : parts[i].accesses)
           for (jam_access const& b : parts[j].accesses) {
             if ((!a.written && !b.written) || a.buf->alias_class != b.buf->alias_class) continue;
-            if (a.buf != b.buf || a.indices.size() != b.indices.size()) return false;
+            if (a.buf != b.buf || a.indices.size() != b.indices.size() || --left < 0) return false;
             if (!are_distinct(a, b) && !(a.inside && b.inside && stay_in_turn(a, parts[i].loop, b, parts[j].loop))) return false;
           }
     return true;
   }
-  static bool are_distinct(jam_access const& a, jam_access const& b) {
+  /// Whether it has other values in other iterations of loops inside of parts, `but` for one of them.
+  bool moves_inside(ir::expr e, std::int32_t but = -1) const {
+    for (std::int32_t v : inner_)
+      if (v != but && ir::uses(e, v)) return true;
+    return false;
+  }
+  bool are_distinct(jam_access const& a, jam_access const& b) const {
     for (std::size_t d = 0; d < a.indices.size(); ++d) {
       ir::expr x = a.indices[d], y = b.indices[d];
       std::int64_t modulus = 0;
-      if (x->kind == op::floor_mod && y->kind == op::floor_mod && x->b == y->b && x->b->kind == op::literal) modulus = x->b->value, x = x->a, y = y->a;
+      bool const ring = x->kind == op::floor_mod && y->kind == op::floor_mod && x->b == y->b && x->b->kind == op::literal && x->b->value > 1;
+      if (ring) modulus = x->b->value, x = x->a, y = y->a;
       std::int64_t apart = 0;
-      if (x->lanes == 1 && y->lanes == 1 && differ_by(x, y, apart) && (modulus > 1 ? apart % modulus != 0 : modulus == 0 && apart != 0)) return true;
+      if (x->lanes > 1 || y->lanes > 1 || moves_inside(x) || moves_inside(y)) continue;
+      if (differ_by(x, y, apart) && (ring ? apart % modulus != 0 : apart != 0)) return true;
     }
     return false;
   }
@@ -182,7 +236,7 @@ class jammed_loops final : public ir::rewriter {
     return form.terms.empty();
   }
   /// Whether in one dimension both go on, in each iteration, by no less than the elements that are touched there: then no iteration touches what is another one's.
-  bool stay_in_turn(jam_access const& a, ir::stmt of_a, jam_access const& b, ir::stmt of_b) {
+  bool stay_in_turn(jam_access const& a, ir::stmt of_a, jam_access const& b, ir::stmt of_b) const {
     ir::expr const v = ir::variable(m_, of_a->variable);
     for (std::size_t d = 0; d < a.indices.size(); ++d) {
       ir::expr const x = a.indices[d], y = of_b->variable == of_a->variable ? b.indices[d] : ir::substitute(m_, b.indices[d], of_b->variable, v);
@@ -194,9 +248,9 @@ class jammed_loops final : public ir::rewriter {
       bool clear = true;
       for (linear::term const& t : form.terms) {
         if (t.atom == v) step = t.coefficient;
-        else clear = clear && !ir::uses(t.atom, of_a->variable);
+        else clear = clear && !moves_inside(t.atom);
       }
-      if (!clear || step <= 0 || !differ_by(from_y, from_x, apart)) continue;
+      if (!clear || step <= 0 || moves_inside(from_y, of_a->variable) || !differ_by(from_y, from_x, apart)) continue;
       auto const span = [](ir::expr e) { return e->lanes == 1 ? 1 : e->kind == op::ramp && e->value >= 0 ? (e->lanes - 1) * e->value + 1 : std::int64_t(1) << 40; };
       // Counted from where a's iterations begin: a multiple of the step in front of its first element.
       std::int64_t const at_x = ((form.constant % step) + step) % step, at_y = at_x + apart;
@@ -219,7 +273,9 @@ class jammed_loops final : public ir::rewriter {
       ir::expr const v = ir::variable(m_, first->variable);
       for (ir::stmt s : p.before) steps.push_back(s);
       for (ir::stmt s : p.behind) behind.push_back(s);
-      body.push_back(p.loop == first ? first->children[0] : ir::substitute(m_, p.loop->children[0], p.loop->variable, v));
+      body.push_back(p.loop->variable == first->variable
+                         ? p.loop->children[0]
+                         : renamed_requests(m_, p.loop->variable, first->variable)(ir::substitute(m_, p.loop->children[0], p.loop->variable, v)));
       for (ir::prefetched asked : p.loop->ahead) {
         bool known = false;
         for (ir::prefetched const& other : ahead) known = known || (other.buf == asked.buf && other.of == asked.of);
@@ -237,6 +293,8 @@ class jammed_loops final : public ir::rewriter {
       for (std::size_t k = parts[i].memory.size(); k-- > 0;) all = existing(parts[i].memory[k], all);
     return all;
   }
+
+  sequence<std::int32_t> inner_;  // variables of loops in the parts that are looked at
 };
 
 }  // namespace detail

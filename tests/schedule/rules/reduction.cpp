@@ -310,6 +310,9 @@ TEST_CASE("rows of several stages: each runs rows ahead of what reads it, all of
   machine.threads = 2;
   std::string const shared = softmax.on(machine).loops(rows);
   CHECK(has_in_order(shared, {"parallel io in 0..8", "top for ii + 2"}));
+  std::string const in_pieces = softmax.on(machine).ir(rows);
+  INFO(in_pieces);
+  CHECK(has_in_order(in_pieces, {"parallel", " = max(", "e[(ii + 1) %% 2, 0,", "softmax[io * 129 + ii,"}));
   machine.l3_bytes_per_cycle = 4;  // memory that is far was not measured
   CHECK(softmax.on(machine).loops(rows).find(" as one with ") == std::string::npos);
   // Rows that no whole vectors fill, fewer rows than are worth it, and rows for which nothing is left to run ahead.

@@ -135,14 +135,14 @@ WEFT_DECL bool rule_plan::rows_in_one_loop(int stage, sequence<std::int32_t> con
       }
   for (step const& one : asked) take_if_legal(one);
   // Copies of a row are a third of a page apart: a load waits for a store in front of it whose address is the same in its last twelve bits.
-  std::int64_t const page = 4096 / size_bytes(program::at(view().p().tensors, view().stage(stage).tensor).type);
-  for (std::int32_t g : guests)
-    if (view().stage(g).reduced == 0 && made.row % page == 0) {
-      step padded{verb::storage_align};
-      padded.stage = g;
-      for (std::int64_t number : {std::int64_t(depth - 1), page, page / 3 / 16 * 16}) padded.numbers.push_back(number);
-      take_if_legal(padded);
-    }
+  for (std::int32_t g : guests) {
+    std::int64_t const line = 64 / size_bytes(program::at(view().p().tensors, view().stage(g).tensor).type), page = 64 * line;
+    if (view().stage(g).reduced > 0 || made.row % page != 0) continue;
+    step padded{verb::storage_align};
+    padded.stage = g;
+    for (std::int64_t number : {std::int64_t(depth - 1), page, 21 * line}) padded.numbers.push_back(number);
+    take_if_legal(padded);
+  }
   step one{verb::jam, static_cast<std::int32_t>(loops.size())};
   for (std::size_t i = 0; i < loops.size(); ++i) one.loops[i] = loops[i];
   if (loops.size() >= 2) take_if_legal(one);
