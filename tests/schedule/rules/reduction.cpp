@@ -302,19 +302,19 @@ TEST_CASE("rows of several stages: each runs rows ahead of what reads it, all of
   // On a machine with registers and caches for it: elsewhere rows stay as they are.
   weft::target machine = weft::aarch64_neon();
   machine.l1_bytes = 32 << 10, machine.l2_bytes = 1 << 20, machine.l3_bytes = 4 << 20, machine.l3_bytes_per_cycle = 0, machine.vector_units = 1, machine.threads = 1;
-  auto const rows = drawn<float>(1, 1031, 1024);
-  std::string const loops = softmax.on(machine).loops(rows), program = softmax.on(machine).ir(rows);
+  auto const input = drawn<float>(1, 1031, 1024);
+  std::string const loops = softmax.on(machine).loops(input), program = softmax.on(machine).ir(input);
   INFO(loops << program);
   CHECK(has_in_order(loops, {"top for i + 2", " as one with ", "e for i + 1", " as one with ", "total for i + 1", " as one with ", "for jo in 0..64 as one with "}));
   CHECK(has_in_order(program, {"for i in 0..1029:", " = max(", "e[(i + 1) %% 2, 0,", "softmax[i,", "for i in 1029..1031:"}));
   machine.threads = 2;
-  std::string const shared = softmax.on(machine).loops(rows);
+  std::string const shared = softmax.on(machine).loops(input);
   CHECK(has_in_order(shared, {"parallel io in 0..8", "top for ii + 2"}));
-  std::string const in_pieces = softmax.on(machine).ir(rows);
+  std::string const in_pieces = softmax.on(machine).ir(input);
   INFO(in_pieces);
   CHECK(has_in_order(in_pieces, {"parallel", " = max(", "e[(ii + 1) %% 2, 0,", "softmax[io * 129 + ii,"}));
   machine.l3_bytes_per_cycle = 4;  // memory that is far was not measured
-  CHECK(softmax.on(machine).loops(rows).find(" as one with ") == std::string::npos);
+  CHECK(softmax.on(machine).loops(input).find(" as one with ") == std::string::npos);
   // Rows that no whole vectors fill, fewer rows than are worth it, and rows for which nothing is left to run ahead.
   machine.l3_bytes_per_cycle = 0;
   for (auto [m, n] : {std::array<std::int64_t, 2>{1031, 1001}, {40, 1024}, {1031, 32}})
