@@ -1,4 +1,5 @@
 #include "weft/ir/linear.hpp"
+#include "weft/ir/own_memory.hpp"
 #include "weft/ir/simplify.hpp"
 #include "weft/pass/jam.hpp"
 #include "weft/pass/left_out.hpp"
@@ -258,13 +259,6 @@ class jammed_loops final : public ir::rewriter {
     }
     return false;
   }
-  ir::stmt existing(ir::buffer const* b, ir::stmt body) {
-    ir::stmt_node n;
-    n.kind = ir::stmt_kind::allocate;
-    n.buf = b;
-    n.children = m_.make_list(sequence<ir::stmt>{body});
-    return m_.make(n);
-  }
   ir::stmt joined_parts(sequence<jam_part> const& parts) {
     ir::stmt const first = parts[0].loop;
     sequence<ir::stmt> steps, body, behind;
@@ -290,7 +284,7 @@ class jammed_loops final : public ir::rewriter {
     for (ir::stmt s : behind) steps.push_back(s);
     ir::stmt all = ir::block(m_, steps);
     for (std::size_t i = parts.size(); i-- > 0;)
-      for (std::size_t k = parts[i].memory.size(); k-- > 0;) all = existing(parts[i].memory[k], all);
+      for (std::size_t k = parts[i].memory.size(); k-- > 0;) all = ir::allocated(m_, parts[i].memory[k], all);
     return all;
   }
 
