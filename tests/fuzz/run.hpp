@@ -266,7 +266,7 @@ inline std::string check_found(std::uint64_t seed, int& found) {
   return describe(u.d, steps) + "fault\n  interpreter: " + fault + "\n  checked code: " + told + "\n" + loops;
 }
 
-/// Says which case it was when machine code crashes; doctest's own handler goes on from there.
+/// Says which case it was when machine code crashes or a sanitizer ends the process; doctest's own handler goes on from there.
 class crash_report {
  public:
   crash_report() {
@@ -276,10 +276,14 @@ class crash_report {
       a.sa_flags = SA_ONSTACK;  // a stack of doctest's
       ::sigaction(signals[i], &a, &before()[i]);
     }
+    weft_test::before_sanitizer_exits([] { say(0); });
   }
   crash_report(crash_report const&) = delete;
   crash_report& operator=(crash_report const&) = delete;
-  ~crash_report() { restore(); }
+  ~crash_report() {
+    weft_test::before_sanitizer_exits(nullptr);
+    restore();
+  }
   void now(std::uint64_t seed) { text() = "crashed: WEFT_FUZZ_SEED=" + std::to_string(seed) + " WEFT_FUZZ_CASES=1\n"; }
 
  private:
@@ -298,7 +302,7 @@ class crash_report {
   static void say(int signal) {
     if (::write(STDOUT_FILENO, text().data(), text().size()) < 0) return;
     restore();
-    ::raise(signal);
+    if (signal != 0) ::raise(signal);
   }
 };
 

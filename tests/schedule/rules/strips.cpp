@@ -71,6 +71,12 @@ inline constexpr auto pooled = weft::kernel<"pooled">([](auto a) {
   });
   return compute<"d">((h - 1) / 2 - 1, (w - 1) / 2, [=](auto y, auto x) { return c(y, x) - c(y + 1, x); });
 });
+/// Sums over a window, the first stage of all, which another window reads.
+inline constexpr auto weighted = weft::kernel<"weighted">([](auto a, auto w) {
+  auto const h = a.extent(0) - 2, n = a.extent(1) - 2;
+  auto b = compute<"b">(h, n, [=](auto y, auto x) { return weft::sum(3, 3, [=](auto u, auto v) { return w(u, v) * a(y + u, x + v); }); });
+  return compute<"c">(h - 2, n - 2, window(b));
+});
 /// Eight levels of each pixel, of which one nest blurs all and another one looks at two.
 inline constexpr auto levels = weft::kernel<"levels">([](auto a) {
   auto const h = a.extent(0), w = a.extent(1);
@@ -143,7 +149,13 @@ TEST_CASE("what is read in a window is computed in tiles or row by row, with the
     check_rule(smaller, drawn<float>(2, m, n));
     check_rule(planes, drawn<double>(3, m, n));
     check_rule(pooled, drawn<float>(4, m, n));
+    check_rule(weighted, drawn<float>(5, m, n), drawn<float>(6, 3, 3));
   }
+  auto const x = drawn<float>(7, 200, 200), w = drawn<float>(8, 3, 3);
+  weft::target t = weft::x86_64_avx2();
+  t.l1_bytes = 4096, t.l2_bytes = 65536, t.threads = 1;
+  INFO(weighted.on(t).loops(x, w));
+  CHECK(has_in_order(weighted.on(t).loops(x, w), {"b stored for the whole kernel", "folded", "unrolled", "c["}));
 }
 TEST_CASE("rows that go on outside: tiles where a border mirrors or repeats, none where it wraps around") {
   for (auto [m, n] : {std::array<std::int64_t, 2>{1, 1}, {2, 3}, {33, 70}}) {

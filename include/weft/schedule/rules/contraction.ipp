@@ -831,9 +831,12 @@ WEFT_DECL void rule_plan::tile_of_guest(int stage, tile_axes const& t, int depth
     for (std::int32_t tensor : worth_packing(stage, t)) pack(stage, tensor, t.columns, width);
   rule_view const v = view();
   stage_info const of = v.stage(stage);
-  // Those of the stage around are split off already; of a guest it is the part that is read, one round.
-  loop_info const all_rows = s_.at(s_.loop_of[static_cast<std::size_t>(of.first_axis + depth - 1)]);
-  parts const row = rows == 1 ? parts{} : all_rows.is_split() ? parts{-1, all_rows.inner} : cut(v.loop(stage, depth - 1), rows);
+  parts row;
+  if (rows > 1) {
+    // Those of the stage around are split off already; of a guest it is the part that is read, one round.
+    loop_info const all_rows = s_.at(s_.loop_of[static_cast<std::size_t>(of.first_axis + depth - 1)]);
+    row = all_rows.is_split() ? parts{-1, all_rows.inner} : cut(v.loop(stage, depth - 1), rows);
+  }
   parts const columns = cut(v.loop(stage, t.columns), width);
   sequence<std::int32_t> order(1, row.outer);
   for (int a = depth; a < of.spatial; ++a)
