@@ -8,6 +8,7 @@
 #include "weft/codegen/cuda/processor.hpp"
 #include "weft/codegen/size_code.hpp"
 #include "weft/codegen/workspace.hpp"
+#include "weft/compile/dump.hpp"
 #include "weft/cuda.hpp"
 #include "weft/expr/expand.hpp"
 #include "weft/lower/bounds.hpp"

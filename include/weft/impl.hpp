@@ -50,6 +50,8 @@
 #include "weft/codegen/target.ipp"
 #include "weft/codegen/workspace.ipp"
 #include "weft/compile.ipp"
+#include "weft/compile/make_loops.ipp"
+#include "weft/compile/make_schedule.ipp"
 #include "weft/cuda.ipp"
 #include "weft/debug.ipp"
 #include "weft/dim.ipp"

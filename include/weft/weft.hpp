@@ -114,7 +114,12 @@ WEFT_COLD_BEGIN
 // #include "weft/runtime/dlpack.hpp"
 // #include "weft/runtime/npy.hpp"
 
-// The whole path on one page.
+// The whole path: what is asked for, its schedule and its loops; on one page in the last.
+#include "weft/compile/request.hpp"
+// #include "weft/compile/dump.hpp"
+#include "weft/compile/instruments.hpp"
+#include "weft/compile/make_loops.hpp"
+#include "weft/compile/make_schedule.hpp"
 #include "weft/compile.hpp"
 // #include "weft/debug.hpp"
 

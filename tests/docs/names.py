@@ -26,7 +26,7 @@ SHARED = {
     "weft/bench/peak.hpp": "peaks_beside",
     "weft/codegen/target.hpp": "cannot_be_made cannot_run_here converts_f16 feature_string kept_target triple",
     "weft/codegen/cuda/resources.hpp": "usage_in",
-    "weft/compile.hpp": "compile find_instruments inspect linked_instruments load_planned make_loops make_planned make_schedule plan_of told_by_call wanted_memory",
+    "weft/compile.hpp": "compile inspect load_planned make_planned plan_of told_by_call wanted_memory",
     "weft/cuda.hpp": "erased module place",
     "weft/expr/broadcast.hpp": "indices_of meet",
     "weft/expr/face.hpp": "rank",

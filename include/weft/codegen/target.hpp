@@ -10,7 +10,7 @@
 
 namespace weft::inline WEFT_ABI {
 
-/// What instructions a CPU has at all; an NVIDIA GPU is a target of searches alone (compile.hpp, gpu_way).
+/// What instructions a CPU has at all; an NVIDIA GPU is a target of searches alone (compile/request.hpp, gpu_way).
 enum class architecture : std::uint8_t { x86_64, aarch64, nvidia };
 
 /// A CPU. Two targets with equal features and cpu run the same code; the rest steers schedules only.

@@ -26,7 +26,7 @@ struct instrumentation {
 ///   a
 ///             shadow that is loaded has been written. At the first failure the code calls services::report, with a
 ///             text that stands in the object, and returns; chunks of parallel loops that begin later return at once.
-///             No load is moved out of a loop. Needs code without vectors (compile.hpp makes it so)
+///             No load is moved out of a loop. Needs code without vectors (make_loops makes it so)
 ///   lines     a DWARF line table, and the names of the functions
 ///
 /// Errors  internal_error for checked accesses of several lanes
