@@ -133,6 +133,7 @@
 #include "weft/schedule/print.ipp"
 #include "weft/schedule/print_how.ipp"
 #include "weft/schedule/rules/contraction.ipp"
+#include "weft/schedule/rules/contraction_tile.ipp"
 #include "weft/schedule/rules/elementwise.ipp"
 #include "weft/schedule/rules/gpu.ipp"
 #include "weft/schedule/rules/gpu_attention.ipp"

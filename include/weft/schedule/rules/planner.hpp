@@ -293,7 +293,7 @@ class rule_plan {
   bool sums_in_lanes(int stage, int first_axis);
   bool by_rows_of_terms(int stage, int first_axis, parts lane, sequence<std::int32_t> terms);
 
-  // --- contraction.ipp
+  // --- contraction_tile.ipp: what is decided before loops are cut
   bool has_turned_rows(int stage, int column) const;
   bool is_window(int stage, access const& one, int column) const;
   tile_axes axes_of_tile(int stage) const;
@@ -368,16 +368,18 @@ class rule_plan {
   /// Whether a core begins two multiplications of whole vectors in a cycle and its memory is near: then loads are what it waits for (decision 104).
   bool has_two_units() const { return in_.vector_units > 1 && !has_far_memory() && how_ != boldness::loops; }
   bool reads_long_rows(product_plan const& p) const;
-  std::int64_t panels_at_once(product_plan const& p) const;
   bool serves_few_tiles(int stage, tile_axes const& t, std::int64_t rows) const;
+  std::int64_t panels_kept_near(product_plan const& p) const;
+  register_tile_size tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes);
   product_plan product_of(int stage, tile_axes const& t, product_plan const* first, bool alone = false);
+
+  // --- contraction.ipp
+  std::int64_t panels_at_once(product_plan const& p) const;
   int blocks_of_terms(product_plan const& p, sequence<std::int32_t>& reduced, bool has_panels);  // terms.ipp
   std::int64_t terms_at_a_time(product_plan const& p, std::int64_t k, bool has_panels) const;
   term_loops cut_terms(product_plan const& p, bool has_panels, bool blocks);
   waiting_sums blocks_that_wait(product_plan const& p) const;
   bool has_whole_tiles(int stage, tile_axes const& t, intrinsic const& by, sequence<std::int32_t> const& loads) const;
-  std::int64_t panels_kept_near(product_plan const& p) const;
-  register_tile_size tile_of_unit(int stage, tile_axes const& t, intrinsic const& by, std::int64_t lanes);
   void sums_by_unit(intrinsic const& by, sequence<std::int32_t> order, sequence<std::int32_t> const& reduced, int words, tile_loops const& in);
   void sums_in_tile(product_plan const& p, sequence<std::int32_t> order, sequence<std::int32_t>& reduced, int words, tile_loops const& in);
   bool is_asked_for_by_rows(product_plan const& p, int tensor) const;
@@ -469,6 +471,7 @@ class rule_plan {
 #if WEFT_HEADER_ONLY
 #include "weft/schedule/rules/elementwise.ipp"
 #include "weft/schedule/rules/contraction.ipp"
+#include "weft/schedule/rules/contraction_tile.ipp"
 #include "weft/schedule/rules/groups.ipp"
 #include "weft/schedule/rules/packing.ipp"
 #include "weft/schedule/rules/planner.ipp"
