@@ -66,13 +66,6 @@ inline stmt allocated(arena& m, buffer const* b, stmt inside) {
   n.children = m.make_list(sequence<stmt>(1, inside));
   return m.make(n);
 }
-inline bool reads_memory(expr e) {
-  if (e == nullptr) return false;
-  if (e->kind == op::load) return true;
-  for (expr i : e->indices)
-    if (reads_memory(i)) return true;
-  return reads_memory(e->a) || reads_memory(e->b) || reads_memory(e->c);
-}
 
 }  // namespace ir
 }  // namespace weft::inline WEFT_ABI

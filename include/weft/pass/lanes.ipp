@@ -198,9 +198,9 @@ class row_widener {
   element_place_in_row place_of(ir::buffer const* b, ir::list<ir::expr> indices) { return place_in_row(m_, b, indices); }
   /// Whether neither its mask nor its place hangs on memory.
   static bool is_placed_under(ir::expr load) {
-    if (ir::reads_memory(load->a)) return false;
+    if (ir::has_load(load->a)) return false;
     for (ir::expr i : load->indices)
-      if (ir::reads_memory(i)) return false;
+      if (ir::has_load(i)) return false;
     return true;
   }
   void find_loads(ir::expr e, std::size_t statement, sequence<bool>& seen) {
@@ -502,7 +502,7 @@ class wide_finder final : public ir::rewriter {
   /// Stores behind one another that hang on the same condition stand in one branch.
   sequence<ir::stmt> in_branches(ir::list<ir::stmt> const& all) {
     auto const is_masked = [](ir::stmt s) {
-      return s->kind == ir::stmt_kind::store && !s->asynchronous && s->mask != nullptr && s->value->lanes == 1 && s->mask->lanes == 1 && !ir::reads_memory(s->mask);
+      return s->kind == ir::stmt_kind::store && !s->asynchronous && s->mask != nullptr && s->value->lanes == 1 && s->mask->lanes == 1 && !ir::has_load(s->mask);
     };
     sequence<ir::stmt> out;
     for (std::size_t i = 0, end = 0; i < all.size(); i = end) {

@@ -42,7 +42,7 @@ class shared_conditions final : public ir::rewriter {
     constexpr std::size_t many = 8;
     if (e->kind == op::logical_and) return take(e->a), take(e->b);
     if (e->lanes > 1) return e->kind == op::broadcast ? take(e->a) : void();
-    bool known = e->kind == op::literal || all.size() == many || ir::reads_memory(e);
+    bool known = e->kind == op::literal || all.size() == many || ir::has_load(e);
     for (ir::expr other : all) known = known || other == e;
     if (!known) all.push_back(e);
   }

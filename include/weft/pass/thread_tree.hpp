@@ -24,7 +24,7 @@ inline bool has_parallel(ir::stmt s) {
 inline bool is_uniform(ir::expr e, sequence<std::int32_t> const& threads) {
   for (std::int32_t v : threads)
     if (ir::uses(e, v)) return false;
-  return !ir::reads_memory(e);
+  return !ir::has_load(e);
 }
 /// A barrier.
 inline ir::stmt waiting(ir::arena& m) {

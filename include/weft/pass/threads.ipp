@@ -192,7 +192,7 @@ class thread_spreader {
     return p <= thread_part::z ? sizes_[static_cast<int>(p)] : p == thread_part::warp ? sizes_[0] / 32 : 32;
   }
   bool is_uniform(ir::expr e) const {
-    if (ir::reads_memory(e)) return false;
+    if (ir::has_load(e)) return false;
     for (std::int32_t v : variables_)
       if (v >= 0 && ir::uses(e, v)) return false;
     return true;
@@ -333,7 +333,7 @@ class thread_spreader {
     if (is_uniform(s->value))
       return ir::branch(m_, s->value, spread(s->children[0], at),
                         s->children.size() > 1 ? spread(s->children[1], at) : nullptr);
-    if (ir::reads_memory(s->value)) refuse("a branch around loops over threads hangs on what is in memory", "these loops serial, or bound where they stand outside of the branch", s);
+    if (ir::has_load(s->value)) refuse("a branch around loops over threads hangs on what is in memory", "these loops serial, or bound where they stand outside of the branch", s);
     place yes = at, no = at;
     yes.conditions.push_back(s->value);
     no.conditions.push_back(ir::unary(m_, op::logical_not, s->value));
@@ -484,7 +484,7 @@ class sum_finder {
         for (ir::stmt l : open_)
           if (!is_reduced(l->variable, s)) add_spatial(l);
         for (ir::expr c : conditions_)
-          for (std::int32_t v : s->first) used_ = used_ || ir::uses(c, v) || ir::reads_memory(c);
+          for (std::int32_t v : s->first) used_ = used_ || ir::uses(c, v) || ir::has_load(c);
         for (ir::stmt l : open_)
           for (std::int32_t v : s->first) used_ = used_ || (!is_reduced(l->variable, s) && ir::uses(l->extent, v));
       } else {
