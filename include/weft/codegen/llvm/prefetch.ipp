@@ -24,26 +24,16 @@ class accesses_of final : public ir::rewriter {
       if (uses(e, s->variable)) e = ir::substitute(m_, e, s->variable, s->begin);
     forget();
   }
-  bool reads_memory(ir::expr e) {
-    std::size_t const before = found.size();
-    any_ = true;
-    (*this)(e);
-    any_ = false;
-    bool const reads = found.size() > before;
-    found.resize(before);
-    return reads;
-  }
 
  protected:
   ir::expr replace(ir::expr e) override {
-    if (e->kind == op::load && (any_ || e->buf == buf_)) found.push_back(e);
+    if (e->kind == op::load && e->buf == buf_) found.push_back(e);
     return nullptr;
   }
   using ir::rewriter::replace;
 
  private:
   ir::buffer const* buf_;
-  bool any_ = false;
 };
 WEFT_DECL bool lines_of_rows::find(ir::arena& m, std::int32_t variable, ir::buffer const* buf, sequence<asked_line> const& asked) {
   auto const distance = [&](ir::expr to, ir::expr from, std::int64_t& d) {
@@ -114,7 +104,7 @@ WEFT_DECL sequence<detail::asked_line> function_emitter::asked_in(ir::stmt s, ir
     for (ir::expr i : access->indices) known = known || uses(i, moved);
     for (ir::expr i : access->indices) {
       indices.push_back(simplify(m, ir::substitute(m, i, moved, later)));
-      known = known && !detail::accesses_of(m, p.buf).reads_memory(i);
+      known = known && !ir::has_load(i);
     }
     if (!known) continue;
     flat_index const now = element_at(p.buf, access->indices, access->lanes), ahead = element_at(p.buf, ir::load(m, p.buf, indices)->indices, access->lanes);
