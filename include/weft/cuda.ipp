@@ -74,7 +74,7 @@ inline rule_input gpu_rule_input(compile_request const& r) {
       open = open || e < -1, guessed = guessed && (e >= -1 || likely > 0);
       in.likely[static_cast<std::size_t>(tensor)].push_back(likely);
     }
-    if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = a.strides;
+    if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = strides_that_move(a);
   };
   for (input_info const& i : r.what->inputs)
     if (i.tensor >= 0) one(i.tensor);

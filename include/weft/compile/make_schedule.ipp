@@ -177,7 +177,7 @@ inline rule_input rule_input_of(compile_request const& r) {
   if (r.gpu != nullptr) return r.gpu->told(r);
   program const& p = *r.what;
   target const& t = *r.machine;
-  rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads, !is_bitwise(r)};
+  rule_input in{t.l1_bytes, t.l2_bytes, t.l3_bytes, t.threads > 0 ? t.threads : 1, !is_bitwise(r)};
   in.l3_bytes_per_cycle = t.l3_bytes_per_cycle, in.vector_units = t.vector_units;
   // By one thread of a server with AMX, two tensors of 16, 32 and 64 MiB: lines asked for 26, 18 to 25 and 12 GB/s, past the caches 20, 21 and 17 (Cascade Lake: rule_plan::goes_far).
   constexpr std::int64_t share = std::int64_t(96) << 20;
@@ -200,7 +200,7 @@ inline rule_input rule_input_of(compile_request const& r) {
       open = open || e < -1, guessed = guessed && (e >= -1 || likely > 0);
       in.likely[static_cast<std::size_t>(tensor)].push_back(likely);
     }
-    if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = a.strides;
+    if (!a.packed) in.strides[static_cast<std::size_t>(tensor)] = strides_that_move(a);
     in.constant[static_cast<std::size_t>(tensor)] = a.constant;
   };
   for (input_info const& i : p.inputs)

@@ -27,7 +27,7 @@ WEFT_DECL void rule_plan::sums_in_tile(product_plan const& p, sequence<std::int3
   // Two terms at a time where the processor starts four instructions in a cycle, and two multiplications: 1.02 to 1.1 of one (Cascade Lake).
   std::int64_t const used = p.tile.vectors * (p.tile.rows + 1) + 1, left = s_.limits.vector_registers - used;  // registers
   // A last block of fewer terms would be asked for in each iteration then, which keeps sums out of registers (16 x 4096 x 4096, packed, in blocks of 1366: 52 and 180 GFLOP/s).
-  int const whole = s_.at(reduced.back()).parent;
+  int const whole = reduced.back() < 0 ? -1 : s_.at(reduced.back()).parent;
   bool const even_blocks = whole < 0 || (s_.at(whole).extent > 0 && s_.at(whole).extent % trips(reduced.back()) == 0);
   // The end of a loop over few terms is foretold wrongly; of half as many it is not (32 x 32 x 32 158 -> 166 GFLOP/s).
   std::int64_t const enough = reduced.size() == 1 && whole < 0 ? 16 : 64;

@@ -7,12 +7,13 @@ namespace detail {
 WEFT_DECL gpu_matrix_tile best_gpu_matrix_tile(std::int64_t rows, std::int64_t columns, double count, double whole_counts) {
   constexpr gpu_matrix_tile all[] = {{128, 128, 64, 64}, {128, 64, 32, 32}, {64, 128, 32, 32}, {64, 64, 32, 32},
                                      {64, 32, 32, 16},   {32, 64, 16, 32},  {32, 32, 16, 16},  {16, 16, 16, 16}};
-  gpu_matrix_tile best;
+  gpu_matrix_tile best = all[7];
   double most = 0;
   for (gpu_matrix_tile const& t : all) {
     double const down = static_cast<double>(ceil_div(rows, t.rows)), across = static_cast<double>(ceil_div(columns, t.columns));
     double const used = static_cast<double>(rows * columns) / (down * static_cast<double>(t.rows) * across * static_cast<double>(t.columns));
     double const rounds = down * across * count / gpu_numbers::processors;
+    if (!(rounds > 0)) continue;  // no product at all
     auto const whole = static_cast<double>(static_cast<std::int64_t>(rounds) + (rounds > static_cast<double>(static_cast<std::int64_t>(rounds)) ? 1 : 0));
     // A warp's tile says how often what ldmatrix brings is multiplied, a block's how often what global memory brings.
     double const again = static_cast<double>(t.warp_rows * t.warp_columns) / static_cast<double>(t.warp_rows + t.warp_columns) +
@@ -306,7 +307,7 @@ WEFT_DECL int gpu_plan::reader_behind(int stage) const {
 }
 /// What becomes of a product's sums, where they are.
 WEFT_DECL void gpu_plan::behind(int stage) {
-  int const r = s_.state != verdict::illegal ? reader_behind(stage) : -1;
+  int const r = is_refused() ? -1 : reader_behind(stage);
   step one{verb::reverse_compute_inline};
   one.stage = r;
   if (r < 0 || !may(one) || !take(one)) return;

@@ -161,7 +161,7 @@ WEFT_DECL void gpu_plan::elements(int stage) {
   order.push_back(lane.inner);
   reorder(order);
   int row = fused(around), down = -1;
-  if (std::int64_t const n = trips(thread.inner); row >= 0 && (thread.outer < 0 || open_row < threads) && n > 0 && n <= threads / 2) {
+  if (std::int64_t const n = is_open(lane.outer) ? open_row : trips(thread.inner); row >= 0 && (thread.outer < 0 || open_row < threads) && n > 0 && n <= threads / 2) {
     parts const rows = cut(row, power_below(threads / n));
     row = rows.outer, down = rows.inner;
     if (thread.outer >= 0) reorder({row, thread.outer, down, thread.inner});
@@ -260,6 +260,7 @@ WEFT_DECL void gpu_plan::choose_alone() {
   }
 }
 WEFT_DECL void gpu_plan::nest_of(int stage) {
+  if (is_refused()) return;
   stage_info const of = view().stage(stage);
   if (of.by != nullptr || of.spatial == 0) return;
   for (attention_stages const& a : attended_) {
@@ -289,9 +290,8 @@ WEFT_DECL void gpu_plan::write() {
   int const count = static_cast<int>(host_.size());
   behind_.resize(host_.size(), false);
   // First of all those that others may be computed behind, or in.
-  for (gathered_product const& g : gathered_)
-    if (s_.state != verdict::illegal) nest_of(g.product);
-  for (int t = 0; t < count && s_.state != verdict::illegal; ++t)
+  for (gathered_product const& g : gathered_) nest_of(g.product);
+  for (int t = 0; t < count && !is_refused(); ++t)
     if (!behind_[static_cast<std::size_t>(t)] && host_[static_cast<std::size_t>(t)] == t && !is_gathered(t) &&
         !s_.places[static_cast<std::size_t>(t)].inlined && !is_placed_gather(t))
       nest_of(t);

@@ -13,6 +13,7 @@ WEFT_DECL gpu_tile best_gpu_tile(std::int64_t rows, std::int64_t columns, double
     double const used = static_cast<double>(rows * columns) / (down * static_cast<double>(t.rows) * across * static_cast<double>(t.columns));
     double const reuse = t.is_largest() ? 1.1 : static_cast<double>(t.own_rows * t.own_columns) / static_cast<double>(4 * (t.own_rows + t.own_columns));
     double const rounds = down * across * count / gpu_numbers::processors;
+    if (!(rounds > 0)) continue;  // no product at all
     double const busy = rounds / static_cast<double>(static_cast<std::int64_t>(rounds) + (rounds > static_cast<double>(static_cast<std::int64_t>(rounds)) ? 1 : 0));
     double const divides = rows % t.rows == 0 && columns % t.columns == 0 ? whole_counts : 1;
     if (divides * used * reuse * busy > most) most = divides * used * reuse * busy, best = t;
@@ -223,7 +224,7 @@ WEFT_DECL bool gpu_plan::product(int stage, reused_axes const& axes) {
     shared_copy c;
     bool known = false;
     for (shared_copy const& other : copies) known = known || other.tensor == one.tensor;
-    if (known || !again || !measure_copy(stage, one, tile, c)) continue;
+    if (known || !again || !measure_copy(stage, one, tile, c) || c.region.empty()) continue;
     int const axis = one.step(axes.rows) != 0 ? axes.rows : axes.columns;
     c.along = one.step(axis) != 0 ? dimension_of(stage, one.tensor, axis) : -1;
     // What lies along the terms is copied as it lies, in rows of 16 bytes, and read four terms at a time; but for columns, whose

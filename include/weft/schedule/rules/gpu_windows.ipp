@@ -79,7 +79,7 @@ WEFT_DECL bool gpu_plan::is_placed_gather(int stage) const {
 /// alike, and of all terms, whatever each of them is long.
 WEFT_DECL void gpu_plan::find_windows() {
   int const count = static_cast<int>(s_.order.size());
-  for (int t = 0; t < count && s_.state != verdict::illegal; ++t) {
+  for (int t = 0; t < count && !is_refused(); ++t) {
     rule_view const v = view();
     stage_info const of = v.stage(t);
     if (of.reduced < 2 || of.results != 1 || of.by != nullptr || of.scanned >= 0 || v.is_inlined(t)) continue;
@@ -91,11 +91,15 @@ WEFT_DECL void gpu_plan::find_windows() {
     }
     bool open = false;
     std::int64_t sizes[2] = {1, 1}, terms = 1;
-    for (int i = 0; i < 2; ++i)
-      for (std::int32_t a : form.operands[i].own) sizes[i] *= v.extent(t, a) > 0 ? v.extent(t, a) : 0;
-    for (int a = of.spatial; a < of.axes(); ++a) terms *= v.extent(t, a) > 0 ? v.extent(t, a) : 0;
-    for (int a = 0; a < of.axes(); ++a) open = open || is_open(v.loop(t, a));
     std::int64_t constexpr most = std::int64_t(1) << 31;
+    auto const times = [&](std::int64_t& all, int a) {
+      std::int64_t const n = v.extent(t, a) > 0 ? v.extent(t, a) : 0;
+      all = n > 0 && all > most / n ? most : all * n;
+    };
+    for (int i = 0; i < 2; ++i)
+      for (std::int32_t a : form.operands[i].own) times(sizes[i], a);
+    for (int a = of.spatial; a < of.axes(); ++a) times(terms, a);
+    for (int a = 0; a < of.axes(); ++a) open = open || is_open(v.loop(t, a));
     if (open || sizes[0] < 16 || sizes[1] < 16 || terms < 8 || sizes[0] >= most || sizes[1] >= most || terms >= most) {
       tell(t, open ? std::string("no implicit product: sizes are open")
                    : joined({"no implicit product: ", std::to_string(sizes[0]), " x ", std::to_string(sizes[1]), " sums of ", std::to_string(terms),

@@ -89,7 +89,8 @@ WEFT_DECL intrinsic const* rule_plan::instruction_for(int stage, tile_axes const
         else fine = fine && one.step(t.columns) == 1 && panels < 0, panels = tensor;
       }
     }
-    if (!fine || panels < 0 || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
+    constexpr int most_dims = 8;  // of a copy: one more than the tensor's for columns, and one for terms side by side
+    if (!fine || panels < 0 || program::at(v.p().tensors, panels).rank + 2 > most_dims || !can_pack(stage, panels, t.columns) || dimension_of(stage, panels, k) < 0) continue;
     if (!is_constant(panels) && v.iterations(stage) / (v.iterations_of(panels) + 1) < in_.copy_reads) continue;
     return by;
   }
@@ -142,7 +143,7 @@ WEFT_DECL int rule_plan::pack(int stage, int tensor, int column, std::int64_t wi
   dimension(column_of, 1, width);
   if (together >= 0) dimension(together, 1, terms);
   layout.numbers.push_back(0);
-  take(layout);
+  if (!take(layout)) return -1;
   // Read as it lies in memory, row by row: panel by panel, each of its rows would be on another page.
   rule_view const v = view();
   sequence<std::int32_t> turned;
@@ -320,7 +321,7 @@ WEFT_DECL void rule_plan::place_copies(int stage, sequence<packed_copy> const& c
     std::int64_t in_panels = 0;
     for (std::size_t i = 0; i < there.size() && by_panels; ++i)
       if (there[i] == (one.of_columns ? outside.columns : outside.terms)) in_panels = static_cast<std::int64_t>(i) + 1;
-    std::int64_t const at = count == 0 ? 0 : choose(stage, one.knob.view(), in_panels, {0, 1, 2, 3, 4, 5}, count);
+    std::int64_t const at = count == 0 || one.constant ? 0 : choose(stage, one.knob.view(), in_panels, {0, 1, 2, 3, 4, 5}, count);
     if (at > 0 && at == in_panels && place(verb::compute_at, one.stage, there[static_cast<std::size_t>(at) - 1])) continue;
     if (at > 0 && at != in_panels) {
       step into{verb::compute_at, 1, {there[static_cast<std::size_t>(at) - 1]}};

@@ -153,8 +153,10 @@ class rule_plan {
   bool take(step one) {
     step again = one;
     forget(one);
-    return s_.take(one) && (open_ == nullptr || open_->take(again));
+    return (open_ == nullptr || open_->take(again)) && s_.take(one);  // what one refuses the other has not taken
   }
+  /// Whether a step was: then there is no schedule, and loops that were to come are not there.
+  bool is_refused() const { return s_.state == verdict::illegal || (open_ != nullptr && open_->state == verdict::illegal); }
   /// Takes a step that may be illegal.
   bool take_if_legal(step one) {
     forget(one);
@@ -165,7 +167,7 @@ class rule_plan {
     if (changes_program(one.what)) facts_ = plan_facts();
     if (one.what == verb::compute_inline || one.what == verb::reverse_compute_inline) facts_.loads.clear();
   }
-  bool is_open(int l) const { return open_ != nullptr && open_->at(l).extent < 0; }
+  bool is_open(int l) const { return l >= 0 && open_ != nullptr && open_->at(l).extent < 0; }
   /// Whether it is one, or a part of one.
   bool is_of_open(int l) const {
     while (l >= 0 && !is_open(l)) l = open_ != nullptr ? open_->at(l).parent : -1;

@@ -257,6 +257,7 @@ WEFT_DECL void rule_plan::run_parallel(sequence<std::int32_t> const& loops, doub
 }
 
 WEFT_DECL void rule_plan::nest_of(int stage) {
+  if (is_refused()) return;
   rule_view const v = view();
   stage_info const of = v.stage(stage);
   if (of.by != nullptr) return;
@@ -277,7 +278,7 @@ WEFT_DECL void rule_plan::write() {
   if (how_ == boldness::strips) find_strips();
   find_hosts();
   int const count = static_cast<int>(host_.size());
-  for (int t = 0; t < count && s_.state != verdict::illegal; ++t)
+  for (int t = 0; t < count && !is_refused(); ++t)
     if (host_[static_cast<std::size_t>(t)] == t && !s_.places[static_cast<std::size_t>(t)].inlined) nest_of(t);
 }
 

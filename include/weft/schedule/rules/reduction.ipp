@@ -325,7 +325,7 @@ WEFT_DECL bool rule_plan::rows_in_lanes(int stage) {
     if (program::at(view().p().tensors, of.tensor + r).rank != of.spatial) return false;
   if (turned < 0 || !choose(stage, "rows_in_lanes", true)) return false;
   double const total = cycles(stage);
-  bool const squares = view().result(stage).step(row) == 1 && can_pack(stage, turned, row);
+  bool const squares = view().result(stage).step(row) == 1 && can_pack(stage, turned, row) && dimension_of(stage, turned, row) >= 0;
   int const copy = squares ? turned_copy(stage, turned, row) : -1;
   rule_view const v = view();
   parts const some = cut(v.loop(stage, row), copy >= 0 ? lanes : 4, divide || copy < 0 ? tail::guard : tail::partition);

@@ -40,13 +40,13 @@ WEFT_DECL bool rule_plan::scan_along_rows(int stage, int axis, sequence<access> 
   std::int64_t const pitch = step_of_rows == no_step ? 0 : step_of_rows * widest_bytes(v.p(), of);
   std::int64_t own = rows_of_square(lanes, pitch, in_.l2_bytes > 0 && v.bytes_of(of.tensor) > static_cast<double>(in_.l2_bytes));
   // Rows that follow those of the axis outside are one axis with them.
-  int joined = v.extent(stage, axis) % own != 0 && axis > 0 && axis - 1 != of.scanned ? axis - 1 : -1;
+  int joined = v.extent(stage, axis) % own != 0 && axis > 0 && axis - 1 != of.scanned && v.extent(stage, axis - 1) > 0 ? axis - 1 : -1;
   for (access const& one : all)
     if (joined >= 0 && (one.step(joined) == no_step || one.step(joined) != one.step(axis) * v.extent(stage, axis))) joined = -1;
   int row_loop = joined < 0 ? -1 : fuse({v.loop(stage, joined), v.loop(stage, axis)});
   if (row_loop < 0) joined = -1, row_loop = v.loop(stage, axis);
   std::int64_t const steps = v.extent(stage, of.scanned), least = trips(row_loop) < steps ? trips(row_loop) : steps;
-  while (own > least) own /= 2;
+  while (own > 1 && own > least) own /= 2;
   // Of two squares along a row and more the sums so far stay in a register: of one they are read back from where they were stored.
   while (own > 4 && 2 * own > steps) own /= 2;
   // Shorter rows are all written out: squares with masks took five times as long (5,000 rows of 4 of f32 26 and 4 us).

@@ -22,10 +22,10 @@ WEFT_DECL void elements_read::add(int stage, node_set const& as_inlined) {
         known = known && at[i].back().known() && at[i].back().low == at[i].back().high;
       }
       if (!known || inlined) continue;
-      std::int64_t const step = strides[static_cast<std::size_t>(d)], down = at[1].back().low - at[0].back().low;
-      known = step != no_step && down == at[2].back().low - at[1].back().low;
+      std::int64_t const step = strides[static_cast<std::size_t>(d)], down = step_sum(at[1].back().low, at[0].back().low, -1);
       last = at[0].back().low;
-      if (known) place += last * step, pitch += down * step;
+      place = step_sum(place, last, step), pitch = step_sum(pitch, down, step);
+      known = place != no_step && pitch != no_step && down == step_sum(at[2].back().low, at[1].back().low, -1);
     }
     if (!known) return;
     if (!inlined) {

@@ -10,7 +10,7 @@ WEFT_DECL int rule_plan::blocks_of_terms(product_plan const& p, sequence<std::in
   std::int64_t all = 1;
   for (std::int32_t l : reduced) {
     if (trips(l) < 1 || is_open(l)) return -1;
-    all *= trips(l);
+    if (__builtin_mul_overflow(all, trips(l), &all)) return -1;
   }
   std::int64_t const at_a_time = choose(p.stage, "terms", terms_at_a_time(p, all, has_panels), {8, 32, 128, 512, 1024, all}, all);
   if (at_a_time >= all) return -1;

@@ -152,8 +152,8 @@ WEFT_DECL std::int64_t rule_view::coefficient(int id, int axis, int& fuel) const
     return known && by > -(1 << 30) && by < (1 << 30) && step < (1 << 30) && step > -(1 << 30) ? step * by : no_step;
   };
   switch (n.kind) {
-    case op::add: return a + b;
-    case op::sub: return a - b;
+    case op::add: return step_sum(a, b);
+    case op::sub: return step_sum(a, b, -1);
     case op::neg: return -a;
     case op::mul: return a == 0 ? times(b, n.a) : b == 0 ? times(a, n.b) : no_step;
     case op::min:
@@ -205,7 +205,7 @@ WEFT_DECL void rule_view::add_loads(int s, sequence<access>& all, int depth) con
           std::int64_t by = moves(a, d), step = inner.step(d);
           if (int const both = d + 1 < x.c && by == no_step ? joined_index(x.b + d, step, inner.step(d + 1)) : -1; both >= 0)
             by = coefficient(both, of.first_axis + a), step = inner.step(++d);
-          if (by != 0 && step != 0) sum = by == no_step || step == no_step || sum == no_step ? no_step : sum + by * step;
+          if (by != 0 && step != 0) sum = step_sum(sum, by, step);
         }
         made.steps.push_back(sum);
       }
