@@ -423,6 +423,15 @@ TEST_CASE("a copy in a parallel loop of two, of open lengths, reads no column in
               input<double, 2>{{2, 5}}, input<double, 2>{{2, 5}});
 }
 // Sizes chose first, so that the chosen product was contracted, which direct evaluation leaves in its choice.
+// Of (io * 4 + ii) % 16 in a loop of S0 it is not seen that it is one row, as it is in S1's, where S0_acc was told how many rows are read.
+TEST_CASE("a copy in the loop of a guest computes no more than the loop around has told what it reads") {
+  found f;
+  auto const a = f.input<float, 2>({3, 3});
+  auto const s = weft::compute<"S0">(3, 3, [=](auto i, auto j) { return weft::sum(1, [=](auto) { return a(i, j); }); });
+  auto const t = weft::exact::stage<"S1">([=] { return weft::sum(3, [=](auto) { return s(0, 1); }); });
+  f.check(t, "S0: cache_write()\nS0: cache_write()\nS0_acc_1: transform_layout(0, 1, 16, 0, 16, 0, 1, 1, 1, 1, 1, 16, 1, 16, 0, -3)\nS0: split(i, 4) -> io, ii\n"
+             "S0_acc_1: compute_at(S0, j)\nS0: compute_at(S1, i)\nS0: store_root()\nS0_acc: compute_at(S1, i)\n");
+}
 TEST_CASE("of two products the one in a choice by sizes was contracted") {
   check_found({11947188289698158711ULL, contents::tame},
               [](auto A, auto B) {

@@ -12,6 +12,7 @@ class guest_spans final : public index_spans {
   guest_spans(lowering& l, stage_frame const& host, int position)
       : index_spans(l.m_, l.p_), l_(l), host_(host), position_(position), ranges_(l.ranges_in(host, position)) {}
   range_table const& ranges() const { return ranges_; }
+  bool has_asked(int stage) { return by_stage_.find(stage) != nullptr; }
 
   /// By spatial axis, what the stages that run inside the loop read of `stage`.
   sequence<span> const& of_stage(int stage) {
@@ -327,6 +328,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
       if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).frame == nullptr) frames_[at(g)].store = placement::as_computed;
       find_parts(frames_[at(g)], g, spans);
     }
+    note_parts_further_in(guests, spans);
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
   }
   for (int g : guests) {
@@ -486,8 +488,28 @@ WEFT_DECL sequence<part> lowering::parts_of(int stage, guest_spans& spans) {
   }
   return parts;
 }
+/// The one of which less is known to be read at most; the first where both are alike.
+WEFT_DECL part const& lowering::fewer(part const& p, part const& around) {
+  bool const less = around.most->kind == op::literal && (p.most->kind != op::literal || around.most->value < p.most->value);
+  return less ? around : p;
+}
+/// What these guests read of each other hangs on what the stages between them compute, further in: of these less may be known there, as of the remainder of
+/// an index of which it is not seen that it is one number.
+WEFT_DECL void lowering::note_parts_further_in(sequence<std::int32_t> const& guests, guest_spans& spans) {
+  for (int t : order_) {
+    placement const& p = n_.places[at(t)];
+    bool here = p.loop < 0 || p.inlined || p.beside || !spans.has_asked(t);
+    for (int g : guests) here = here || g == t;
+    if (here) continue;
+    sequence<part> now = parts_of(t, spans);
+    stage_frame& further_in = frames_[at(t)];
+    for (std::size_t d = 0; d < further_in.around.size(); ++d) now[d] = fewer(now[d], further_in.around[d]);
+    further_in.around = now;
+  }
+}
 WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& spans) {
   guest.parts = parts_of(stage, spans);
+  for (std::size_t d = 0; d < guest.around.size(); ++d) guest.parts[d] = fewer(guest.parts[d], guest.around[d]);
   if (guest.store == placement::as_computed) return;
   stage_info const& s = p_.stages[at(stage)];
   if (guest.store == placement::whole_kernel) {
@@ -560,8 +582,7 @@ WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& s
   ir::expr const last = spans.least(end, around.last != nullptr ? around.last : last_of(around), spans.ranges());
   if (begin == p.begin && last == end) return;
   ir::expr const length = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::sub, last, begin), one));
-  bool const fewer = p.most->kind != op::literal || (around.most->kind == op::literal && around.most->value < p.most->value);
-  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer ? around.most : p.most, last};
+  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer(p, around).most, last};
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
 WEFT_DECL loop_of_frame lowering::store_of(stage_frame const& guest) const {
