@@ -319,6 +319,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
   sequence<std::int32_t> const& guests = guests_[at(host.loops[at(position)].id)];
   sequence<ir::stmt> steps;
   if (!frames_[at(guests[0])].is_open) {
+    note_memory_around(host, position, guests);
     guest_spans spans(*this, host, position);
     for (int g : guests) {
       frames_[at(g)].host = &host;
@@ -328,7 +329,7 @@ WEFT_DECL ir::stmt lowering::with_guests(int position, guard_states const& state
       if (frames_[at(g)].store >= 0 && store_of(frames_[at(g)]).frame == nullptr) frames_[at(g)].store = placement::as_computed;
       find_parts(frames_[at(g)], g, spans);
     }
-    note_parts_further_in(guests, spans);
+    note_parts_further_in(spans);
     for (int g : guests) make_guest_memory(frames_[at(g)], g);
   }
   for (int g : guests) {
@@ -488,28 +489,41 @@ WEFT_DECL sequence<part> lowering::parts_of(int stage, guest_spans& spans) {
   }
   return parts;
 }
-/// The one of which less is known to be read at most; the first where both are alike.
-WEFT_DECL part const& lowering::fewer(part const& p, part const& around) {
-  bool const less = around.most->kind == op::literal && (p.most->kind != op::literal || around.most->value < p.most->value);
-  return less ? around : p;
-}
-/// What these guests read of each other hangs on what the stages between them compute, further in: of these less may be known there, as of the remainder of
-/// an index of which it is not seen that it is one number.
-WEFT_DECL void lowering::note_parts_further_in(sequence<std::int32_t> const& guests, guest_spans& spans) {
+/// What the loop of `spans` takes for read of stages that are computed further in, between one of its own guests, or one that has its memory there, and what reads that:
+/// they compute no more, so that they read no more than is there. Further in less may be known, as of the remainder of an index that is no longer seen to be one number.
+WEFT_DECL void lowering::note_parts_further_in(guest_spans& spans) {
   for (int t : order_) {
     placement const& p = n_.places[at(t)];
-    bool here = p.loop < 0 || p.inlined || p.beside || !spans.has_asked(t);
-    for (int g : guests) here = here || g == t;
-    if (here) continue;
-    sequence<part> now = parts_of(t, spans);
     stage_frame& further_in = frames_[at(t)];
-    for (std::size_t d = 0; d < further_in.around.size(); ++d) now[d] = fewer(now[d], further_in.around[d]);
+    if (p.loop < 0 || p.inlined || p.beside || further_in.is_open || !spans.has_asked(t)) continue;
+    sequence<part> now = parts_of(t, spans);
+    for (std::size_t d = 0; d < further_in.around.size(); ++d) keep_inside(now[d], further_in.around[d], spans);
     further_in.around = now;
+  }
+}
+/// Of the loop at `position` of `host`, before its guests know their parts: what is computed inside of theirs, and has its memory in a loop around, is told there how much is read of it.
+WEFT_DECL void lowering::note_memory_around(stage_frame& host, int position, sequence<std::int32_t> const& guests) {
+  auto const is_inside = [&](int stage) {
+    for (int loop = n_.places[at(stage)].loop; loop >= 0; loop = n_.places[at(n_.at(loop).stage)].loop)
+      for (int g : guests)
+        if (n_.at(loop).stage == g) return true;
+    return false;
+  };
+  for (int t : order_) {
+    if (n_.places[at(t)].store < 0 || !is_inside(t)) continue;
+    int inside = position;
+    for (stage_frame* f = &host; f != nullptr; inside = f->host_position, f = f->host)
+      for (int i = 0; i <= inside; ++i) {
+        if (f->loops[at(i)].id != n_.places[at(t)].store) continue;
+        guest_spans spans(*this, *f, i);
+        static_cast<void>(spans.of_stage(t));
+        note_parts_further_in(spans);
+      }
   }
 }
 WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& spans) {
   guest.parts = parts_of(stage, spans);
-  for (std::size_t d = 0; d < guest.around.size(); ++d) guest.parts[d] = fewer(guest.parts[d], guest.around[d]);
+  for (std::size_t d = 0; d < guest.around.size(); ++d) keep_inside(guest.parts[d], guest.around[d], spans);
   if (guest.store == placement::as_computed) return;
   stage_info const& s = p_.stages[at(stage)];
   if (guest.store == placement::whole_kernel) {
@@ -521,6 +535,7 @@ WEFT_DECL void lowering::find_parts(stage_frame& guest, int stage, guest_spans& 
     auto const [host, position] = store_of(guest);
     guest_spans further_out(*this, *host, position);
     guest.stored = parts_of(stage, further_out);
+    note_parts_further_in(further_out);
     for (std::size_t d = 0; d < guest.parts.size(); ++d) keep_inside(guest.parts[d], guest.stored[d], spans);
   }
   if (n_.places[at(stage)].beside) return;
@@ -582,7 +597,8 @@ WEFT_DECL void lowering::keep_inside(part& p, part const& around, guest_spans& s
   ir::expr const last = spans.least(end, around.last != nullptr ? around.last : last_of(around), spans.ranges());
   if (begin == p.begin && last == end) return;
   ir::expr const length = simplify(m_, ir::binary(m_, op::add, ir::binary(m_, op::sub, last, begin), one));
-  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer(p, around).most, last};
+  bool const fewer = p.most->kind != op::literal || (around.most->kind == op::literal && around.most->value < p.most->value);
+  p = {begin, spans.most(length, ir::index(m_, 0), spans.ranges()), fewer ? around.most : p.most, last};
 }
 /// The frame and the position of the loop for all of whose iterations the guest has its memory.
 WEFT_DECL loop_of_frame lowering::store_of(stage_frame const& guest) const {

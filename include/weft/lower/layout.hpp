@@ -23,12 +23,12 @@ struct argument_layout {
   bool constant = false;  // what is made of it may be kept for later calls (prepack)
 };
 
-/// The strides as a rule is told them: one of a dimension of one element may be anything, and moves nothing.
+/// The strides as a rule is told them: one of a dimension of one element, or none, may be anything, and moves nothing; it is 0 where it is further than memory is long.
 inline sequence<std::int64_t> strides_that_move(argument_layout const& a) {
   constexpr std::int64_t far = std::int64_t(1) << 48;
   sequence<std::int64_t> all = a.strides;
   for (std::size_t d = 0; d < all.size(); ++d)
-    if (a.extents[d] == 1 && (all[d] > far || all[d] < -far)) all[d] = 0;
+    if ((a.extents[d] == 0 || a.extents[d] == 1) && (all[d] > far || all[d] < -far)) all[d] = 0;
   return all;
 }
 

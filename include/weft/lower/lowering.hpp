@@ -90,7 +90,7 @@ struct stage_frame {
   sequence<part> parts;                // of a guest, by spatial axis: what is read of it at a time
   sequence<part> computed;             // of those what is computed, as the rest is there already; empty: all
   sequence<part> stored;               // what there is memory for; empty: as much as is read at a time
-  sequence<part> around;               // what is read of it in a loop around that of its host, as other guests there were told; empty: none was
+  sequence<part> around;               // what is read of it in loops around that of its host, where it was asked for others' sake; empty: it was not
   sequence<int> apart;                 // positions of loops whose first iteration computes guests that the others find
   sequence<ir::expr> instance;         // of a guest: which of several copies of its memory, as store and load begin with it
   sequence<ir::expr> leaf_guards;      // what the leaf being made is kept to, by loops and branches or by its mask
@@ -185,9 +185,9 @@ class lowering {
   bool is_async(int stage) const;
   sequence<part> parts_of(int stage, class guest_spans& spans);
   void find_parts(stage_frame& guest, int stage, class guest_spans& spans);
-  static part const& fewer(part const& p, part const& around);
   void keep_inside(part& p, part const& around, class guest_spans& spans);
-  void note_parts_further_in(sequence<std::int32_t> const& guests, class guest_spans& spans);
+  void note_parts_further_in(class guest_spans& spans);
+  void note_memory_around(stage_frame& host, int position, sequence<std::int32_t> const& guests);
   loop_of_frame store_of(stage_frame const& guest) const;
   template <class F>
   void each_around_memory(stage_frame const& guest, F const& f) const;

@@ -1,7 +1,6 @@
 // What conditions that vectors share leave out of a loop: iterations that do nothing, and edges that most tiles are away from. Of pass/partition.hpp.
 #pragma once
 
-#include "weft/ir/own_memory.hpp"
 #include "weft/ir/linear.hpp"
 #include "weft/ir/simplify.hpp"
 

@@ -123,8 +123,8 @@ TEST_CASE("rows of a GPU's softmax whose length is open and likely short have a 
 TEST_CASE("tensors of seven dimensions, for instructions of several terms") {
   weft::target t = weft::x86_64_avx2();
   t.features.push_back("avxvnni");
-  weft::tensor<std::uint8_t, 7> const a(2, 1, 1, 1, 1, 64, 64);
-  weft::tensor<std::int8_t, 7> const b(2, 1, 1, 1, 1, 64, 96);
+  auto const a = drawn<std::uint8_t>(1, 2, 1, 1, 1, 1, 64, 64);
+  auto const b = drawn<std::int8_t>(2, 2, 1, 1, 1, 1, 64, 96);
   CHECK(seven.on(t).loops(a, b).find("vectorized") != std::string::npos);
   CHECK((seven(a, b) == weft::evaluate(seven, a, b)));
 }

@@ -55,7 +55,7 @@ void enable();
 /// longest; it is looked at now and then, so it may be exceeded by a sixteenth.
 void set_limit(std::int64_t bytes);
 
-// For compile.hpp ---------------------------------------------------------------------------------------------
+// For compile/ and compile.hpp ---------------------------------------------------------------------------------------------
 /// The kernel of this key, if it is on disk, whole and ours; `into` points into `bytes`.
 /// Cost 30 us
 bool find(std::string_view key, std::string& bytes, entry& into);

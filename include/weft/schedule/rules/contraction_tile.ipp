@@ -157,7 +157,7 @@ WEFT_DECL int rule_plan::axis_joined(int stage, tile_axes const& t) const {
   sequence<access> all = v.loads(stage);
   all.push_back(v.result(stage));
   for (access const& one : all)
-    if (one.step(a) == no_step || one.step(t.columns) == no_step || one.step(a) != one.step(t.columns) * inner) return -1;
+    if (one.step(a) == no_step || one.step(a) != step_sum(0, one.step(t.columns), inner)) return -1;
   // A window moves over the ends of rows: what it asks of its place would be asked of each lane.
   stage_info const& of = v.stage(stage);
   bool window = false;

@@ -117,7 +117,7 @@ WEFT_DECL bool gpu_plan::is_one_row(int stage, sequence<access> const& all) cons
     for (access const& one : all) {
       bool const last = a + 1 == of.spatial;
       std::int64_t const next = last ? 1 : one.step(a + 1), length = last ? 1 : v.extent(stage, a + 1);
-      if (is_open(v.loop(stage, a)) || one.step(a) == no_step || next == no_step || one.step(a) != next * length) return false;
+      if (is_open(v.loop(stage, a)) || one.step(a) == no_step || one.step(a) != step_sum(0, next, length)) return false;
     }
   return true;
 }

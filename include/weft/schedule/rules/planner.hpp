@@ -153,7 +153,7 @@ class rule_plan {
   bool take(step one) {
     step again = one;
     forget(one);
-    return (open_ == nullptr || open_->take(again)) && s_.take(one);  // what one refuses the other has not taken
+    return (open_ == nullptr || open_->take(again)) && s_.take(one);  // the one that is more often refused first
   }
   /// Whether a step was: then there is no schedule, and loops that were to come are not there.
   bool is_refused() const { return s_.state == verdict::illegal || (open_ != nullptr && open_->state == verdict::illegal); }

@@ -42,7 +42,7 @@ WEFT_DECL bool rule_plan::scan_along_rows(int stage, int axis, sequence<access> 
   // Rows that follow those of the axis outside are one axis with them.
   int joined = v.extent(stage, axis) % own != 0 && axis > 0 && axis - 1 != of.scanned && v.extent(stage, axis - 1) > 0 ? axis - 1 : -1;
   for (access const& one : all)
-    if (joined >= 0 && (one.step(joined) == no_step || one.step(joined) != one.step(axis) * v.extent(stage, axis))) joined = -1;
+    if (joined >= 0 && (one.step(joined) == no_step || one.step(joined) != step_sum(0, one.step(axis), v.extent(stage, axis)))) joined = -1;
   int row_loop = joined < 0 ? -1 : fuse({v.loop(stage, joined), v.loop(stage, axis)});
   if (row_loop < 0) joined = -1, row_loop = v.loop(stage, axis);
   std::int64_t const steps = v.extent(stage, of.scanned), least = trips(row_loop) < steps ? trips(row_loop) : steps;

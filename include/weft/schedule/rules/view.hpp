@@ -10,11 +10,12 @@ namespace detail {
 
 /// Not the same everywhere, or not known.
 inline constexpr std::int64_t no_step = std::int64_t(-0x7fffffffffffffff) - 1;
-/// x + y * z; no_step where one of them is, or it is no number of 64 bits, as of an index that is clamped and may be multiplied by anything before.
+/// x + y * z; no_step where one of them is, or it is further than memory is long, as of an index that is clamped and may be multiplied by anything before.
 inline std::int64_t step_sum(std::int64_t x, std::int64_t y, std::int64_t z = 1) {
   std::int64_t product = 0, sum = 0;
+  constexpr std::int64_t far = std::int64_t(1) << 47;
   bool const known = x != no_step && y != no_step && z != no_step && !__builtin_mul_overflow(y, z, &product) && !__builtin_add_overflow(x, product, &sum);
-  return known ? sum : no_step;
+  return known && sum < far && sum > -far ? sum : no_step;
 }
 
 /// An access of a stage: by its axes, spatial ones first, how many elements further one step leads.

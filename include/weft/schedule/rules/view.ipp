@@ -181,7 +181,7 @@ WEFT_DECL sequence<access> const& rule_view::loads(int s) const {
 WEFT_DECL int rule_view::joined_index(int operand, std::int64_t step, std::int64_t next) const {
   int const index = row_index(operand);
   if (index < 0 || step == no_step || next == no_step) return -1;
-  return step == next * value(p_.at(plain(program::at(p_.operands, operand))).b) ? index : -1;
+  return step == step_sum(0, next, value(p_.at(plain(program::at(p_.operands, operand))).b)) ? index : -1;
 }
 WEFT_DECL int rule_view::row_index(int operand) const {
   int const first = plain(program::at(p_.operands, operand)), second = plain(program::at(p_.operands, operand + 1));
