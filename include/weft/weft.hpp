@@ -116,7 +116,6 @@ WEFT_COLD_BEGIN
 
 // The whole path: what is asked for, its schedule and its loops; on one page in the last.
 #include "weft/compile/request.hpp"
-// #include "weft/compile/dump.hpp"
 #include "weft/compile/instruments.hpp"
 #include "weft/compile/make_loops.hpp"
 #include "weft/compile/make_schedule.hpp"
