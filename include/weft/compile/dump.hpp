@@ -55,19 +55,24 @@ inline void name_unknown_dumps() {
                    known.substr(0, known.size() - 2).c_str());
   }
 }
+/// Shows the text of `stage`.
 inline void dump(std::string_view stage, std::string const& text) {
   std::fprintf(stderr, "--- weft: %.*s\n%s", static_cast<int>(stage.size()), stage.data(), text.c_str());
 }
+/// Errors  internal_error with the loop program, where it is not sound.
 inline void verify_or_throw(char const* after, ir::function const& f) {
   std::string const fault = verify(f);
   if (!fault.empty())
     WEFT_THROW(internal_error(joined({"after ", after, ": ", fault, "\n", print(f)})));
 }
+/// Whether WEFT_VERIFY asks for that after each pass.
 inline bool verify_wanted() { return environment_switch("WEFT_VERIFY"); }
+/// What is done after each pass, and the text that was there before it.
 struct pass_log {
   bool verify = false;
   std::string last{};
 };
+/// For run_passes; `context` is a pass_log.
 inline void after_pass(void* context, char const* pass, ir::function const& f) {
   auto& log = *static_cast<pass_log*>(context);
   if (log.verify) verify_or_throw(pass, f);

@@ -12,6 +12,7 @@ class guest_spans final : public index_spans {
   guest_spans(lowering& l, stage_frame const& host, int position)
       : index_spans(l.m_, l.p_), l_(l), host_(host), position_(position), ranges_(l.ranges_in(host, position)) {}
   range_table const& ranges() const { return ranges_; }
+  /// Whether of_stage has been asked of it, for its own sake or another one's.
   bool has_asked(int stage) { return by_stage_.find(stage) != nullptr; }
 
   /// By spatial axis, what the stages that run inside the loop read of `stage`.

@@ -1,8 +1,5 @@
 // Programs and machines at the edge of what a rule counts on. Sanitizers see what goes beyond it.
-#include <array>
-
 #include "schedule/rules/check.hpp"
-#include "weft/dim.hpp"
 #include "weft/matrix_units.hpp"
 #include "weft/schedule/rules/gpu.hpp"
 #include "weft/schedule/rules/rules.hpp"
